@@ -1,0 +1,103 @@
+package actions
+
+import (
+	"context"
+	"fmt"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+
+	"valkey.gomomento.com/operator/actions/objects"
+	"valkey.gomomento.com/operator/cue/api/v1alpha1"
+)
+
+// DeleteNodes removes nodes that are dead, have not joined, or are done leaving.
+type DeleteNodes struct {
+	Nodes []string `expr:"nodes"`
+}
+
+// String implements Action.
+func (a *DeleteNodes) String() string { return list(a.Nodes) }
+
+// Execute implements Action.
+func (a *DeleteNodes) Execute(ctx context.Context, env Env) error {
+	return each(ctx, a.Nodes, func(ctx context.Context, name string) error {
+		return deleteNode(ctx, env, name)
+	})
+}
+
+// deleteNode does nothing to a node that turns out to be of use.
+func deleteNode(ctx context.Context, env Env, name string) error {
+	node, err := liveNode(ctx, env, name)
+	if err != nil || node == nil {
+		return err
+	}
+	pod, err := podOf(ctx, env, node)
+	if err != nil || inUse(ctx, env, node, pod) {
+		return err
+	}
+	if pod != nil {
+		if err := removePod(ctx, env, pod); err != nil {
+			return err
+		}
+		if pod, err = podOf(ctx, env, node); err != nil {
+			return err
+		}
+	}
+	if err := removeConfig(ctx, env, node); err != nil {
+		return err
+	}
+	return removeNode(ctx, env, node, pod == nil)
+}
+
+// inUse says that the node may be a working member: that it was not deleted,
+// is not leaving, and has a Pod that runs, with a server that has joined.
+// A joining node whose server does not answer holds nothing.
+func inUse(ctx context.Context, env Env, node *v1alpha1.ValkeyNode, pod *corev1.Pod) bool {
+	if !node.DeletionTimestamp.IsZero() || node.Spec.Lifecycle == v1alpha1.LifecycleLeaving {
+		return false
+	}
+	if pod == nil || !pod.DeletionTimestamp.IsZero() ||
+		pod.Status.Phase == corev1.PodFailed || pod.Status.Phase == corev1.PodSucceeded {
+		return false
+	}
+	if node.Spec.Lifecycle != v1alpha1.LifecycleJoining {
+		return true
+	}
+	if pod.Status.Phase != corev1.PodRunning {
+		return false
+	}
+	v, _, err := look(ctx, env, node.Name)
+	return err == nil && (!v.alone() || len(v.self().slots) > 0)
+}
+
+// podOf is the node's Pod as the API server has it, nil when there is none.
+func podOf(ctx context.Context, env Env, node *v1alpha1.ValkeyNode) (*corev1.Pod, error) {
+	pod := &corev1.Pod{}
+	err := env.Live.Get(ctx, env.key(node.Name), pod)
+	if apierrors.IsNotFound(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read pod %s: %w", node.Name, err)
+	}
+	if objects.ControllerUID(pod) != node.UID {
+		return nil, nil
+	}
+	return pod, nil
+}
+
+func removeConfig(ctx context.Context, env Env, node *v1alpha1.ValkeyNode) error {
+	config := &corev1.ConfigMap{}
+	err := env.Live.Get(ctx, env.key(objects.ConfigName(node.Name)), config)
+	if apierrors.IsNotFound(err) {
+		return nil
+	}
+	if err != nil {
+		return fmt.Errorf("read configuration of %s: %w", node.Name, err)
+	}
+	if objects.ControllerUID(config) != node.UID {
+		return nil
+	}
+	return remove(ctx, env, config)
+}

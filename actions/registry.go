@@ -1,0 +1,34 @@
+package actions
+
+// Registry makes an empty action for each name that a rule may use. The
+// fields that bear an expr tag are the arguments the rule must give.
+var Registry = map[string]func() Action{
+	"activateNodes":     func() Action { return &ActivateNodes{} },
+	"annotatePods":      func() Action { return &AnnotatePods{} },
+	"applyObjects":      func() Action { return &ApplyObjects{} },
+	"attachReplicas":    func() Action { return &AttachReplicas{} },
+	"createCredentials": func() Action { return &CreateCredentials{} },
+	"createNodes":       func() Action { return &CreateNodes{} },
+	"declareActive":     func() Action { return &DeclareActive{} },
+	"deleteNodes":       func() Action { return &DeleteNodes{} },
+	"forgetMembers":     func() Action { return &ForgetMembers{} },
+	"guardCluster":      func() Action { return &GuardCluster{} },
+	"introduceServers":  func() Action { return &IntroduceServers{} },
+	"loadACL":           func() Action { return &LoadACL{} },
+	"prepareServers":    func() Action { return &PrepareServers{} },
+	"provisionNodes":    func() Action { return &ProvisionNodes{} },
+	"recordTarget":      func() Action { return &RecordTarget{} },
+	"removeCluster":     func() Action { return &RemoveCluster{} },
+	"removeStrays":      func() Action { return &RemoveStrays{} },
+	"setSettings":       func() Action { return &SetSettings{} },
+}
+
+// New makes an empty action by its name in the rules, a pointer to its struct.
+// It returns nil for a name that is no action.
+func New(name string) any {
+	fresh, ok := Registry[name]
+	if !ok {
+		return nil
+	}
+	return fresh()
+}

@@ -1,0 +1,141 @@
+package derivation
+
+import (
+	"crypto/sha256"
+	"encoding/json"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/api/resource"
+
+	"valkey.gomomento.com/operator/cue/api/v1alpha1"
+)
+
+// filled is an Input in the shape of CUE's #Input, with what the memo must know besides.
+type filled struct {
+	Derive        derive
+	Chain         Chain
+	TLSProblem    string
+	ClusterDomain string
+}
+
+// derive mirrors #Input of cue/derive.
+type derive struct {
+	Name         string                              `json:"name"`
+	Namespace    string                              `json:"namespace"`
+	Cluster      v1alpha1.ValkeyClusterSpec          `json:"cluster"`
+	Chain        []layer                             `json:"chain"`
+	Images       map[string]v1alpha1.ValkeyImageSpec `json:"images,omitempty"`
+	Roles        map[string]v1alpha1.ValkeyRoleSpec  `json:"roles,omitempty"`
+	Operator     operator                            `json:"operator"`
+	MemoryBytes  int64                               `json:"memoryBytes,omitempty"`
+	OperatorHash string                              `json:"operatorHash"`
+	ReplHash     string                              `json:"replHash"`
+}
+
+// operator mirrors #Operator.
+type operator struct {
+	NodeTimeout int    `json:"nodeTimeout,omitempty"`
+	ZoneSpread  string `json:"zoneSpread,omitempty"`
+	RequireACL  bool   `json:"requireACL"`
+}
+
+// layer mirrors #Layer. An empty acl list is set all the same: it takes the base's users away.
+type layer struct {
+	Name string    `json:"name"`
+	Spec layerSpec `json:"spec"`
+}
+
+type layerSpec struct {
+	ImageRef          string                 `json:"imageRef,omitempty"`
+	BaseRef           string                 `json:"baseRef,omitempty"`
+	Resources         *v1alpha1.Resources    `json:"resources,omitempty"`
+	Valkey            map[string]string      `json:"valkey,omitempty"`
+	ACL               *[]v1alpha1.AclBinding `json:"acl,omitempty"`
+	Tolerations       []v1alpha1.Toleration  `json:"tolerations,omitempty"`
+	PriorityClassName string                 `json:"priorityClassName,omitempty"`
+}
+
+func fill(in Input) filled {
+	return filled{
+		Derive: derive{
+			Name: in.Name, Namespace: in.Namespace,
+			Cluster:      cluster(in.Cluster),
+			Chain:        layers(in.Chain.Configs),
+			Images:       in.Images,
+			Roles:        in.Roles,
+			Operator:     operator{in.Operator.NodeTimeout, in.Operator.DefaultZoneSpread, in.Operator.RequireACL},
+			MemoryBytes:  memory(in.Chain.Configs),
+			OperatorHash: in.OperatorHash, ReplHash: in.ReplHash,
+		},
+		Chain:         in.Chain,
+		TLSProblem:    in.TLSProblem,
+		ClusterDomain: in.Operator.ClusterDomain,
+	}
+}
+
+func cluster(spec v1alpha1.ValkeyClusterSpec) v1alpha1.ValkeyClusterSpec {
+	spec.ACL = closed(spec.ACL)
+	return spec
+}
+
+func layers(configs []NamedConfig) []layer {
+	ls := make([]layer, 0, len(configs))
+	for _, c := range configs {
+		l := layer{c.Name, layerSpec{
+			ImageRef: c.Spec.ImageRef, BaseRef: c.Spec.BaseRef, Resources: c.Spec.Resources, Valkey: c.Spec.Valkey,
+			Tolerations: c.Spec.Tolerations, PriorityClassName: c.Spec.PriorityClassName,
+		}}
+		if c.Spec.ACL != nil {
+			acl := closed(c.Spec.ACL)
+			l.Spec.ACL = &acl
+		}
+		ls = append(ls, l)
+	}
+	return ls
+}
+
+// closed writes permissions without keys as an empty list, which is what they
+// mean, since CUE takes Go's nil for a field that is missing.
+func closed(bindings []v1alpha1.AclBinding) []v1alpha1.AclBinding {
+	if bindings == nil {
+		return nil
+	}
+	out := make([]v1alpha1.AclBinding, len(bindings))
+	for i, b := range bindings {
+		permissions := make([]v1alpha1.Permission, len(b.Permissions))
+		for j, p := range b.Permissions {
+			if p.Keys == nil {
+				p.Keys = []v1alpha1.KeyPattern{}
+			}
+			permissions[j] = p
+		}
+		b.Permissions = permissions
+		out[i] = b
+	}
+	return out
+}
+
+// memory is the nearest memory limit in bytes, 0 when there is none or it
+// cannot be read: the schema says what is wrong with it then.
+func memory(configs []NamedConfig) int64 {
+	for _, c := range configs {
+		if c.Spec.Resources == nil || c.Spec.Resources.Memory == "" {
+			continue
+		}
+		q, err := resource.ParseQuantity(c.Spec.Resources.Memory)
+		if err != nil {
+			return 0
+		}
+		return q.Value()
+	}
+	return 0
+}
+
+// key identifies equal inputs.
+func (f filled) key() ([sha256.Size]byte, error) {
+	b, err := json.Marshal(f)
+	if err != nil {
+		return [sha256.Size]byte{}, fmt.Errorf("hash the input: %w", err)
+	}
+	return sha256.Sum256(b), nil
+}

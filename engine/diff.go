@@ -1,0 +1,228 @@
+package engine
+
+import (
+	"slices"
+	"time"
+
+	"valkey.gomomento.com/operator/engine/topology"
+)
+
+// retryDeadAfter is how long a node that died before it joined, with the spec
+// it should have, is left for people to read before it is tried again: what
+// killed it will most likely kill the next one too.
+const retryDeadAfter = 20 * time.Second
+
+// Diff compares what was seen with what is wanted. It is total: any Snapshot,
+// however sparse, yields Facts, and missing evidence never counts in favour of
+// acting.
+func Diff(s Snapshot, d Desired) *Facts {
+	c := compare(&s, &d)
+	f := &Facts{
+		Cluster: c.cluster(),
+		Spec:    SpecFacts{Accepted: d.Problem == "", Problem: d.Problem},
+		Objects: c.objects(),
+		Nodes:   c.nodes(),
+		Shards:  c.shardFacts(),
+	}
+	f.Working = f.Cluster.Guarded && !f.Cluster.Paused && !f.Cluster.Deleting
+	f.Slots = c.slots()
+	f.Members.Agreed = c.agreed()
+	f.Members.Departed = c.departed()
+	f.Forming.Unready = c.unready(f)
+	f.Nodes.Joining = c.workingJoiners(f)
+	f.Members.Drifted = c.drifted(f.Forming.Unready == "")
+	f.Forming.Complete = c.complete(f)
+	f.Forming.Preparations = c.preparations()
+	f.Forming.Introductions = c.introductions()
+	f.Forming.Attachments = c.attachments()
+	return f
+}
+
+// A comparison holds what several facts are computed from.
+type comparison struct {
+	seen   *Snapshot
+	want   *Desired
+	target Topology
+	// creating is ClusterFacts.Creating.
+	creating bool
+	// heard are the nodes whose server answered and has loaded, sorted by server id.
+	heard []*Node
+	// byID finds the heard nodes by server id.
+	byID map[string]*Node
+	// claims are the slots each member holds: by its own word when it is
+	// heard, else by the word of the view with the highest epoch for it.
+	claims map[string][]SlotRange
+	// shards are the nodes by shard index, as many as the target has shards;
+	// nodes of higher indices are in none.
+	shards []shard
+}
+
+// A shard is the nodes of one shard index.
+type shard struct {
+	nodes   []*Node // alive ones, sorted by name
+	primary *Node   // the heard node that holds slots, nil when there is none
+}
+
+func compare(s *Snapshot, d *Desired) *comparison {
+	c := &comparison{seen: s, want: d, byID: map[string]*Node{}}
+	c.creating = creating(s)
+	c.target = target(s, d, c.creating)
+	for i := range s.Nodes {
+		if n := &s.Nodes[i]; n.Server != nil && !n.Server.Loading {
+			c.heard = append(c.heard, n)
+			c.byID[n.Server.ID] = n
+		}
+	}
+	slices.SortFunc(c.heard, func(a, b *Node) int { return compareText(a.Server.ID, b.Server.ID) })
+	c.claims = claims(c.heard)
+	c.shards = c.sortIntoShards()
+	return c
+}
+
+// creating says that the cluster was never complete: no node of it was ever
+// declared a working member, or a bootstrap's target is still recorded.
+func creating(s *Snapshot) bool {
+	if s.Cluster.Target != nil {
+		return true
+	}
+	if s.Cluster.State == "Active" || s.Cluster.State == "Updating" {
+		return false
+	}
+	return !slices.ContainsFunc(s.Nodes, func(n Node) bool { return n.Lifecycle == Active })
+}
+
+// target is the topology to build or keep. A bootstrap builds the one it
+// recorded; with specs that do not resolve what exists is kept.
+func target(s *Snapshot, d *Desired, creating bool) Topology {
+	if creating && s.Cluster.Target != nil {
+		return *s.Cluster.Target
+	}
+	if d.Problem == "" {
+		return d.Topology
+	}
+	counts := map[int]int{}
+	var t Topology
+	for i := range s.Nodes {
+		index := s.Nodes[i].ShardIndex
+		counts[index]++
+		t.Shards = max(t.Shards, index+1)
+		t.ReplicasPerShard = max(t.ReplicasPerShard, counts[index]-1)
+	}
+	return t
+}
+
+// claims collects who holds which slots.
+func claims(heard []*Node) map[string][]SlotRange {
+	own := map[string][]SlotRange{}
+	for _, n := range heard {
+		if me := n.Server.Self(); me != nil {
+			own[n.Server.ID] = me.Slots
+		}
+	}
+	epochs := map[string]int64{}
+	for _, n := range heard {
+		for i := range n.Server.Peers {
+			p := &n.Server.Peers[i]
+			_, spoke := own[p.ID]
+			if last, known := epochs[p.ID]; p.Myself || (spoke && !known) || (known && last >= p.Epoch) {
+				continue
+			}
+			epochs[p.ID], own[p.ID] = p.Epoch, p.Slots
+		}
+	}
+	return own
+}
+
+func (c *comparison) sortIntoShards() []shard {
+	shards := make([]shard, c.target.Shards)
+	for i := range c.seen.Nodes {
+		n := &c.seen.Nodes[i]
+		if n.ShardIndex >= len(shards) || c.dead(n) {
+			continue
+		}
+		s := &shards[n.ShardIndex]
+		s.nodes = append(s.nodes, n)
+		if c.hears(n) && len(c.claims[n.Server.ID]) > 0 {
+			s.primary = n
+		}
+	}
+	return shards
+}
+
+// hears says that the node's server answered and has loaded its data.
+func (c *comparison) hears(n *Node) bool { return n.Server != nil && !n.Server.Loading }
+
+func (c *comparison) cluster() ClusterFacts {
+	k := &c.seen.Cluster
+	return ClusterFacts{
+		Deleting: k.Deleting, Paused: k.Paused, Guarded: k.Finalizer,
+		Creating: c.creating, TargetRecorded: k.Target != nil, Target: c.target,
+		Remains: c.remains(),
+	}
+}
+
+// remains is everything of the cluster that exists, as "Kind/name".
+func (c *comparison) remains() []string {
+	if !c.seen.Cluster.Deleting {
+		return nil
+	}
+	out := slices.Clone(c.seen.Strays)
+	for _, o := range c.seen.Objects {
+		out = append(out, o.Kind+"/"+o.Name)
+	}
+	for i := range c.seen.Nodes {
+		out = append(out, "ValkeyNode/"+c.seen.Nodes[i].Name)
+	}
+	slices.Sort(out)
+	return out
+}
+
+func (c *comparison) objects() ObjectFacts {
+	f := ObjectFacts{Credentials: c.seen.Auth.Whole(), Strays: c.seen.Strays}
+	have := map[string]string{}
+	for _, o := range c.seen.Objects {
+		have[o.Kind+"/"+o.Name] = o.Content
+	}
+	for _, o := range c.want.Objects {
+		key := o.Kind + "/" + o.Name
+		if content, ok := have[key]; !ok || content != o.Content {
+			f.Stale = append(f.Stale, key)
+		}
+	}
+	slices.Sort(f.Stale)
+	return f
+}
+
+func (c *comparison) shardFacts() []ShardFacts {
+	out := make([]ShardFacts, len(c.shards))
+	for i, s := range c.shards {
+		out[i] = ShardFacts{Index: i, Nodes: len(s.nodes)}
+		if s.primary == nil {
+			continue
+		}
+		out[i].Primary = s.primary.Name
+		out[i].Slots = topology.Count(c.claims[s.primary.Server.ID])
+		for _, n := range s.nodes {
+			if n == s.primary || c.follows(n, s.primary) {
+				out[i].InSync++
+			}
+		}
+	}
+	return out
+}
+
+// follows says that n is a replica in sync with the primary.
+func (c *comparison) follows(n, primary *Node) bool {
+	return c.hears(n) && n.Server.Role == Replica && n.Server.PrimaryID == primary.Server.ID && n.Server.LinkUp
+}
+
+func compareText(a, b string) int {
+	switch {
+	case a < b:
+		return -1
+	case a > b:
+		return 1
+	default:
+		return 0
+	}
+}

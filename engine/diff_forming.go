@@ -1,0 +1,185 @@
+package engine
+
+import (
+	"cmp"
+	"slices"
+
+	"valkey.gomomento.com/operator/engine/topology"
+)
+
+// preparations ready every server that has met nobody yet: each gets a config
+// epoch of its own, so that no two collide later, and one server of a shard
+// without an owner gets the slots nobody holds.
+func (c *comparison) preparations() []Preparation {
+	slots := c.handOut()
+	epoch := c.highestEpoch()
+	var out []Preparation
+	for i := range c.seen.Nodes {
+		n := &c.seen.Nodes[i]
+		if !c.hears(n) || c.dead(n) {
+			continue
+		}
+		p := Preparation{Node: n.Name, ID: n.Server.ID, Slots: slots[n.Name]}
+		if n.Server.Alone() && n.Server.Epoch() == 0 {
+			epoch++
+			p.Epoch = epoch
+		}
+		if p.Epoch == 0 && len(p.Slots) == 0 {
+			continue
+		}
+		if c.creating {
+			p.Settings = map[string]string{nodeTimeoutDirective: c.want.FormingNodeTimeout}
+		}
+		out = append(out, p)
+	}
+	return out
+}
+
+// highestEpoch is the highest epoch any server speaks of.
+func (c *comparison) highestEpoch() int64 {
+	highest := int64(0)
+	for _, n := range c.heard {
+		highest = max(highest, n.Server.CurrentEpoch)
+		for i := range n.Server.Peers {
+			highest = max(highest, n.Server.Peers[i].Epoch)
+		}
+	}
+	return highest
+}
+
+// handOut gives the slots nobody holds to the servers that should: to each
+// shard without an owner its even share, and what is left over to the shard
+// with the fewest.
+func (c *comparison) handOut() map[string][]SlotRange {
+	free := c.unassigned()
+	out := map[string][]SlotRange{}
+	if free.Count() == 0 {
+		return out
+	}
+	chosen := c.choosePrimaries()
+	even := topology.Even(len(c.shards))
+	for i := range c.shards {
+		if n := chosen[i]; n != nil && c.shards[i].primary == nil {
+			if ranges := free.Within(even[i]); len(ranges) > 0 {
+				out[n.Name] = ranges
+				free.Remove(ranges...)
+			}
+		}
+	}
+	if n := c.fewestSlots(chosen, out); n != nil && !slices.Contains(chosen, nil) {
+		if rest := free.Ranges(); len(rest) > 0 {
+			out[n.Name] = append(out[n.Name], rest...)
+		}
+	}
+	return out
+}
+
+// fewestSlots is the chosen primary that holds and is about to get the fewest slots.
+func (c *comparison) fewestSlots(chosen []*Node, extra map[string][]SlotRange) *Node {
+	var best *Node
+	fewest := topology.SlotCount + 1
+	for _, n := range chosen {
+		if n == nil {
+			continue
+		}
+		if count := topology.Count(c.claims[n.Server.ID]) + topology.Count(extra[n.Name]); count < fewest {
+			best, fewest = n, count
+		}
+	}
+	return best
+}
+
+// choosePrimaries names a primary for every shard: the one that holds its
+// slots, or else a server that is free to, spread over zones. An entry is nil
+// when a shard has nobody, or a replica that may yet be elected.
+func (c *comparison) choosePrimaries() []*Node {
+	chosen := make([]*Node, len(c.shards))
+	perZone := map[string]int{}
+	for i, s := range c.shards {
+		if s.primary != nil {
+			chosen[i] = s.primary
+			perZone[zone(s.primary)]++
+		}
+	}
+	for i, s := range c.shards {
+		if chosen[i] != nil || !c.mayBeGivenSlots(s) {
+			continue
+		}
+		chosen[i] = slices.MinFunc(s.nodes, func(a, b *Node) int {
+			return cmp.Or(cmp.Compare(perZone[zone(a)], perZone[zone(b)]), cmp.Compare(a.Name, b.Name))
+		})
+		perZone[zone(chosen[i])]++
+	}
+	return chosen
+}
+
+// mayBeGivenSlots says that every node of the shard answers and none is a replica.
+func (c *comparison) mayBeGivenSlots(s shard) bool {
+	if len(s.nodes) == 0 {
+		return false
+	}
+	return !slices.ContainsFunc(s.nodes, func(n *Node) bool {
+		return !c.hears(n) || n.Server.Role == Replica
+	})
+}
+
+func zone(n *Node) string {
+	if n.Pod == nil {
+		return ""
+	}
+	return n.Pod.Zone
+}
+
+// introductions are the meetings that are still due between servers that are
+// prepared. A handshake under way is given its time.
+func (c *comparison) introductions() []Introduction {
+	meets := map[string][]Acquaintance{}
+	for i := range c.seen.Nodes {
+		for j := i + 1; j < len(c.seen.Nodes); j++ {
+			a, b := &c.seen.Nodes[i], &c.seen.Nodes[j]
+			if !c.ready(a) || !c.ready(b) || a.Server.meeting(b.Pod.IP) || b.Server.meeting(a.Pod.IP) {
+				continue
+			}
+			switch {
+			case a.Server.Peer(b.Server.ID) == nil:
+				meets[a.Name] = append(meets[a.Name], acquaint(b))
+			case b.Server.Peer(a.Server.ID) == nil:
+				meets[b.Name] = append(meets[b.Name], acquaint(a))
+			}
+		}
+	}
+	var out []Introduction
+	for i := range c.seen.Nodes {
+		if n := &c.seen.Nodes[i]; len(meets[n.Name]) > 0 {
+			out = append(out, Introduction{Node: n.Name, ID: n.Server.ID, Meets: meets[n.Name]})
+		}
+	}
+	return out
+}
+
+func acquaint(n *Node) Acquaintance {
+	return Acquaintance{Node: n.Name, ID: n.Server.ID, IP: n.Pod.IP}
+}
+
+// ready says that the server may meet others: it has an epoch, or has met somebody.
+func (c *comparison) ready(n *Node) bool {
+	return c.hears(n) && n.Pod != nil && !c.dead(n) && (!n.Server.Alone() || n.Server.Epoch() > 0)
+}
+
+// attachments make every server without slots a replica of its shard's primary.
+func (c *comparison) attachments() []Attachment {
+	var out []Attachment
+	for _, s := range c.shards {
+		if s.primary == nil {
+			continue
+		}
+		for _, n := range s.nodes {
+			if n == s.primary || !c.hears(n) || n.Server.PrimaryID == s.primary.Server.ID || len(c.claims[n.Server.ID]) > 0 {
+				continue
+			}
+			out = append(out, Attachment{Node: n.Name, ID: n.Server.ID, PrimaryID: s.primary.Server.ID})
+		}
+	}
+	slices.SortFunc(out, func(a, b Attachment) int { return compareText(a.Node, b.Node) })
+	return out
+}

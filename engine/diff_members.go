@@ -1,0 +1,212 @@
+package engine
+
+import (
+	"fmt"
+	"slices"
+
+	"valkey.gomomento.com/operator/engine/topology"
+)
+
+// agreed says that every server that answers knows every other by a bus link
+// that stands, suspects none of them, and is shaking no hands. One server alone
+// agrees with itself; none at all agree on nothing.
+func (c *comparison) agreed() bool {
+	for _, n := range c.heard {
+		if !c.knowsEveryone(n.Server) {
+			return false
+		}
+	}
+	return len(c.heard) > 0
+}
+
+// knowsEveryone walks two lists sorted by id, the peers and the heard.
+func (c *comparison) knowsEveryone(s *Server) bool {
+	next := 0
+	for i := range s.Peers {
+		p := &s.Peers[i]
+		if p.Handshake {
+			return false
+		}
+		if next < len(c.heard) && p.ID == c.heard[next].Server.ID {
+			if !p.Myself && (!p.Linked || p.Suspected || p.Failed) {
+				return false
+			}
+			next++
+		}
+	}
+	return next == len(c.heard)
+}
+
+func (c *comparison) slots() SlotFacts {
+	var held topology.Set
+	f := SlotFacts{Agreed: len(c.heard) > 0, Known: len(c.heard) > 0}
+	for _, n := range c.heard {
+		mine := c.claims[n.Server.ID]
+		if held.Overlaps(mine...) {
+			f.Agreed = false
+		}
+		held.Add(mine...)
+	}
+	f.Covered = held.Count()
+	for _, n := range c.heard {
+		agrees, known := c.agrees(n.Server)
+		f.Agreed = f.Agreed && agrees
+		f.Known = f.Known && known
+	}
+	return f
+}
+
+// agrees says whether the server's view names the owners that claim their
+// slots, and whether it knows an owner for every slot.
+func (c *comparison) agrees(s *Server) (agrees, known bool) {
+	agrees = true
+	count := 0
+	for i := range s.Peers {
+		p := &s.Peers[i]
+		count += topology.Count(p.Slots)
+		if len(p.Slots) > 0 && !slices.Equal(p.Slots, c.claims[p.ID]) {
+			agrees = false
+		}
+	}
+	return agrees, count == topology.SlotCount
+}
+
+// unassigned are the slots that no view gives to anybody.
+func (c *comparison) unassigned() *topology.Set {
+	free := topology.All()
+	for _, ranges := range c.claims {
+		free.Remove(ranges...)
+	}
+	for _, n := range c.heard {
+		for i := range n.Server.Peers {
+			free.Remove(n.Server.Peers[i].Slots...)
+		}
+	}
+	return free
+}
+
+// departed are the members to forget: ids that belong to no node, that every
+// server which knows them has lost touch with, and that hold nothing a living
+// replica could still take over. A primary must stay known until its replica
+// is elected, since voters do not grant a vote for a shard they forgot
+// (clusterSendFailoverAuthIfNeeded in valkey/src/cluster_legacy.c).
+func (c *comparison) departed() []Oblivion {
+	ours := map[string]bool{}
+	for i := range c.seen.Nodes {
+		if n := &c.seen.Nodes[i]; n.LastID != "" && !c.dead(n) {
+			ours[n.LastID] = true
+		}
+	}
+	knownBy := map[string][]string{}
+	for _, n := range c.heard {
+		for i := range n.Server.Peers {
+			p := &n.Server.Peers[i]
+			if p.Handshake || ours[p.ID] || c.byID[p.ID] != nil {
+				continue
+			}
+			knownBy[p.ID] = append(knownBy[p.ID], n.Name)
+		}
+	}
+	var out []Oblivion
+	for id, by := range knownBy {
+		if c.lost(id) && !c.followed(id) {
+			slices.Sort(by)
+			out = append(out, Oblivion{ID: id, By: by})
+		}
+	}
+	slices.SortFunc(out, func(a, b Oblivion) int { return compareText(a.ID, b.ID) })
+	return out
+}
+
+// lost says that no server that knows the member has a link to it.
+func (c *comparison) lost(id string) bool {
+	return !slices.ContainsFunc(c.heard, func(n *Node) bool {
+		p := n.Server.Peer(id)
+		return p != nil && p.Linked
+	})
+}
+
+// followed says that a living server is a replica of the member, or is said to be.
+func (c *comparison) followed(id string) bool {
+	return slices.ContainsFunc(c.heard, func(n *Node) bool {
+		if n.Server.PrimaryID == id {
+			return true
+		}
+		return slices.ContainsFunc(n.Server.Peers, func(p Peer) bool {
+			return p.PrimaryID == id && c.byID[p.ID] != nil
+		})
+	})
+}
+
+// drifted are the servers whose live settings are not what they should be now.
+func (c *comparison) drifted(ready bool) []SettingChange {
+	if c.want.Problem != "" {
+		return nil
+	}
+	var out []SettingChange
+	for i := range c.seen.Nodes {
+		n := &c.seen.Nodes[i]
+		if !c.hears(n) {
+			continue
+		}
+		want := c.nodeTimeout(ready)
+		if have, asked := n.Server.Settings[nodeTimeoutDirective]; asked && have != want {
+			out = append(out, SettingChange{Node: n.Name, Settings: map[string]string{nodeTimeoutDirective: want}})
+		}
+	}
+	return out
+}
+
+// nodeTimeoutDirective is low while a cluster forms, since Valkey waits for it
+// (clamped to 500..5000 ms) before it believes a quorum it has just found
+// (clusterUpdateState in valkey/src/cluster_legacy.c).
+const nodeTimeoutDirective = "cluster-node-timeout"
+
+func (c *comparison) nodeTimeout(ready bool) string {
+	if c.creating && !ready {
+		return c.want.FormingNodeTimeout
+	}
+	return c.want.Node.Settings[nodeTimeoutDirective]
+}
+
+// unready says what is missing before the cluster may be called Active, "" when nothing is.
+func (c *comparison) unready(f *Facts) string {
+	switch {
+	case c.target.Nodes() == 0:
+		return "no topology"
+	case len(c.heard) < c.target.Nodes():
+		return fmt.Sprintf("%d of %d servers answer", len(c.heard), c.target.Nodes())
+	case !f.Slots.Known || f.Slots.Covered != topology.SlotCount || !f.Slots.Agreed:
+		return fmt.Sprintf("%d of %d slots assigned in every server's view", f.Slots.Covered, topology.SlotCount)
+	case !f.Members.Agreed:
+		return "not every server knows every other"
+	}
+	for _, s := range f.Shards {
+		if s.InSync < 1+c.target.ReplicasPerShard {
+			return fmt.Sprintf("shard %d has %d of %d servers in sync", s.Index, s.InSync, 1+c.target.ReplicasPerShard)
+		}
+	}
+	for _, n := range c.heard {
+		if !n.Server.ClusterOK {
+			return fmt.Sprintf("%s reports cluster_state fail", n.Name)
+		}
+	}
+	return ""
+}
+
+// workingJoiners are the members in working order whose lifecycle says Joining.
+func (c *comparison) workingJoiners(f *Facts) []string {
+	if !f.Members.Agreed {
+		return nil
+	}
+	var out []string
+	for _, s := range c.shards {
+		for _, n := range s.nodes {
+			if n.Lifecycle == Joining && s.primary != nil && (n == s.primary || c.follows(n, s.primary)) {
+				out = append(out, n.Name)
+			}
+		}
+	}
+	slices.Sort(out)
+	return out
+}

@@ -1,0 +1,168 @@
+package engine
+
+import (
+	"maps"
+	"slices"
+)
+
+func (c *comparison) nodes() NodeFacts {
+	var f NodeFacts
+	for i := range c.seen.Nodes {
+		n := &c.seen.Nodes[i]
+		f.Names = append(f.Names, n.Name)
+		c.sortNode(n, &f)
+	}
+	f.Answering = len(c.heard)
+	f.Surplus = c.surplus()
+	f.Missing = c.missing()
+	return f
+}
+
+// sortNode puts a node where it belongs: at most one list of what keeps it from answering.
+func (c *comparison) sortNode(n *Node, f *NodeFacts) {
+	switch {
+	case c.dead(n):
+		f.Dead = append(f.Dead, n.Name)
+	case !c.joined(n) && c.outdated(n):
+		f.Misconceived = append(f.Misconceived, n.Name)
+	case n.Pod == nil || !n.HasConfig:
+		f.Unprovisioned = append(f.Unprovisioned, n.Name)
+	case n.Pod.Phase != "Running":
+		f.Starting = append(f.Starting, n.Name+reason(n.Pod.Trouble))
+	case !c.hears(n):
+		f.Silent = append(f.Silent, n.Name+reason(silence(n)))
+	}
+}
+
+// reason is " (why)", or nothing.
+func reason(why string) string {
+	if why == "" {
+		return ""
+	}
+	return " (" + why + ")"
+}
+
+func silence(n *Node) string {
+	if n.Server != nil {
+		return "loading its data"
+	}
+	return n.Silence
+}
+
+// dead says that the node is gone for good: its container has ended, its Pod
+// vanished after its server was known, or somebody deleted it. A node that
+// ended before it joined, although made as it should be, is left to be read
+// for a while first.
+func (c *comparison) dead(n *Node) bool {
+	switch {
+	case n.Deleting:
+		return true
+	case n.Pod == nil:
+		return n.LastID != ""
+	case !n.Pod.Ended():
+		return false
+	default:
+		return c.joined(n) || c.outdated(n) || c.seen.At.Sub(n.Created) >= retryDeadAfter
+	}
+}
+
+// joined says that the node is or was a member: somebody knows its server, or
+// it knows somebody, or it holds slots.
+func (c *comparison) joined(n *Node) bool {
+	id := n.LastID
+	if n.Server != nil {
+		id = n.Server.ID
+		if !n.Server.Alone() || len(c.claims[id]) > 0 {
+			return true
+		}
+	}
+	return n.Lifecycle != Joining || (id != "" && c.known(id))
+}
+
+// known says that a server other than the one with this id knows the id.
+func (c *comparison) known(id string) bool {
+	return slices.ContainsFunc(c.heard, func(n *Node) bool {
+		return n.Server.ID != id && n.Server.Peer(id) != nil
+	})
+}
+
+// outdated says that the node does not have the spec it should. Specs that do
+// not resolve outdate nothing. zoneSpread concerns future Pods only.
+func (c *comparison) outdated(n *Node) bool {
+	if c.want.Problem != "" {
+		return false
+	}
+	have, want := n.Spec, c.want.Node
+	return have.Image != want.Image || have.CPU != want.CPU || have.Memory != want.Memory ||
+		have.TLSSecret != want.TLSSecret ||
+		!slices.Equal(have.Placement.Zones, want.Placement.Zones) ||
+		!maps.Equal(have.Placement.NodeSelector, want.Placement.NodeSelector) ||
+		!maps.Equal(have.Settings, want.Settings)
+}
+
+// surplus are the nodes beyond the target that never joined, latest made first to go.
+func (c *comparison) surplus() []string {
+	if c.want.Problem != "" {
+		return nil
+	}
+	var out []string
+	for i := range c.seen.Nodes {
+		n := &c.seen.Nodes[i]
+		if n.ShardIndex >= c.target.Shards && !c.joined(n) && !c.dead(n) {
+			out = append(out, n.Name)
+		}
+	}
+	for _, s := range c.shards {
+		out = append(out, c.surplusOf(s)...)
+	}
+	slices.Sort(out)
+	return out
+}
+
+func (c *comparison) surplusOf(s shard) []string {
+	over := len(s.nodes) - 1 - c.target.ReplicasPerShard
+	if over <= 0 {
+		return nil
+	}
+	latest := slices.Clone(s.nodes)
+	slices.SortStableFunc(latest, func(a, b *Node) int { return b.Created.Compare(a.Created) })
+	var out []string
+	for _, n := range latest {
+		if len(out) < over && !c.joined(n) {
+			out = append(out, n.Name)
+		}
+	}
+	return out
+}
+
+// missing are the nodes the target lacks, shard by shard.
+func (c *comparison) missing() []NewNode {
+	var out []NewNode
+	for i, s := range c.shards {
+		for range 1 + c.target.ReplicasPerShard - len(s.nodes) {
+			out = append(out, NewNode{ShardIndex: i, Join: c.joinType(s)})
+		}
+	}
+	return out
+}
+
+func (c *comparison) joinType(s shard) JoinType {
+	switch {
+	case c.creating:
+		return ""
+	case len(s.nodes) > 0:
+		return JoinReplica
+	case c.unassigned().Count() == 0:
+		return JoinShard
+	default:
+		return JoinPrimary
+	}
+}
+
+// complete says that every node of the target answers with the spec it should have.
+func (c *comparison) complete(f *Facts) bool {
+	if len(f.Nodes.Missing)+len(f.Nodes.Misconceived)+len(f.Nodes.Surplus)+len(f.Nodes.Dead) > 0 {
+		return false
+	}
+	return c.target.Nodes() > 0 && len(c.heard) == c.target.Nodes()
+}

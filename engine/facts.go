@@ -1,0 +1,115 @@
+package engine
+
+// Facts are the named conclusions that rules may refer to. The expr tags are
+// the vocabulary of the rules' conditions in cue/rules; a name that is not
+// here is a compile error at start.
+type Facts struct {
+	// Working says that the operator may change things: the cluster is guarded,
+	// not paused and not being deleted.
+	Working bool         `expr:"working"`
+	Cluster ClusterFacts `expr:"cluster"`
+	Spec    SpecFacts    `expr:"spec"`
+	Objects ObjectFacts  `expr:"objects"`
+	Nodes   NodeFacts    `expr:"nodes"`
+	Members MemberFacts  `expr:"members"`
+	Slots   SlotFacts    `expr:"slots"`
+	Forming FormingFacts `expr:"forming"`
+	Shards  []ShardFacts `expr:"shards"`
+}
+
+// ClusterFacts describe the ValkeyCluster object.
+type ClusterFacts struct {
+	Deleting bool `expr:"deleting"`
+	Paused   bool `expr:"paused"`
+	// Guarded says that the finalizer is on, so that a deletion cannot pass unseen.
+	Guarded bool `expr:"guarded"`
+	// Creating says that the cluster has not been complete yet.
+	Creating bool `expr:"creating"`
+	// TargetRecorded says that status holds the topology that the bootstrap builds.
+	TargetRecorded bool `expr:"targetRecorded"`
+	// Target is the topology being built or kept.
+	Target Topology `expr:"target"`
+	// Remains is what a deletion still has to remove, as "Kind/name".
+	Remains []string `expr:"remains"`
+}
+
+// SpecFacts say whether the specs may be carried out.
+type SpecFacts struct {
+	Accepted bool   `expr:"accepted"`
+	Problem  string `expr:"problem"`
+}
+
+// ObjectFacts compare owned objects with what they should be.
+type ObjectFacts struct {
+	// Credentials says that the Secret with the system passwords is whole.
+	Credentials bool `expr:"credentials"`
+	// Stale are the objects to create or mend, as "Kind/name", sorted.
+	Stale []string `expr:"stale"`
+	// Strays are owned objects whose node is gone, as "Kind/name", sorted.
+	Strays []string `expr:"strays"`
+}
+
+// NodeFacts sort the nodes by what is to be done with them. Names are sorted.
+type NodeFacts struct {
+	// Names are all ValkeyNodes.
+	Names []string `expr:"names"`
+	// Missing are the nodes the target topology lacks.
+	Missing []NewNode `expr:"missing"`
+	// Unprovisioned have no ConfigMap or no Pod and never had a server.
+	Unprovisioned []string `expr:"unprovisioned"`
+	// Dead have lost their Pod or its container for good.
+	Dead []string `expr:"dead"`
+	// Misconceived have not joined and do not have the spec they should: no data is on them.
+	Misconceived []string `expr:"misconceived"`
+	// Surplus are more than the target topology asks for and have not joined.
+	Surplus []string `expr:"surplus"`
+	// Starting are waiting for their Pod to run, each with why: "name (ErrImagePull: …)".
+	Starting []string `expr:"starting"`
+	// Silent have a running Pod whose server does not answer, each with why.
+	Silent []string `expr:"silent"`
+	// Answering counts the servers that answer and have loaded.
+	Answering int `expr:"answering"`
+	// Joining are members in working order whose lifecycle still says Joining.
+	Joining []string `expr:"joining"`
+}
+
+// MemberFacts describe the cluster as its servers see it.
+type MemberFacts struct {
+	// Agreed says that every answering server knows every other, by bus links that stand, and nobody unknown.
+	Agreed bool `expr:"agreed"`
+	// Departed are members that belong to no node, unreachable, holding nothing another member could take over.
+	Departed []Oblivion `expr:"departed"`
+	// Drifted are servers whose live settings are not what they should be now.
+	Drifted []SettingChange `expr:"drifted"`
+}
+
+// SlotFacts describe who serves the 16384 slots.
+type SlotFacts struct {
+	// Covered counts the slots that a reachable primary holds by the word of those that answer.
+	Covered int `expr:"covered"`
+	// Agreed says that no two servers name different owners for a slot.
+	Agreed bool `expr:"agreed"`
+	// Known says that every answering server knows an owner for every slot.
+	Known bool `expr:"known"`
+}
+
+// FormingFacts are the steps of a bootstrap that are open now.
+type FormingFacts struct {
+	// Complete says that every node of the target answers, with a spec as it should be.
+	Complete      bool           `expr:"complete"`
+	Preparations  []Preparation  `expr:"preparations"`
+	Introductions []Introduction `expr:"introductions"`
+	Attachments   []Attachment   `expr:"attachments"`
+	// Unready says what is still missing before the cluster is Active, "" when nothing is.
+	Unready string `expr:"unready"`
+}
+
+// ShardFacts describe one shard of the target topology.
+type ShardFacts struct {
+	Index int `expr:"index"`
+	// Primary is the node that holds the shard's slots, "" when none is known.
+	Primary string `expr:"primary"`
+	Slots   int    `expr:"slots"`
+	Nodes   int    `expr:"nodes"`
+	InSync  int    `expr:"inSync"`
+}

@@ -1,0 +1,37 @@
+package engine
+
+import "slices"
+
+// Self is the server's own line of CLUSTER NODES; nil when it is missing.
+func (s *Server) Self() *Peer {
+	i := slices.IndexFunc(s.Peers, func(p Peer) bool { return p.Myself })
+	if i < 0 {
+		return nil
+	}
+	return &s.Peers[i]
+}
+
+// Peer is the server's line about a member; nil when it does not know it.
+func (s *Server) Peer(id string) *Peer {
+	i, found := slices.BinarySearchFunc(s.Peers, id, func(p Peer, id string) int { return compareText(p.ID, id) })
+	if !found {
+		return nil
+	}
+	return &s.Peers[i]
+}
+
+// Alone says that the server knows of no other, nor is about to.
+func (s *Server) Alone() bool { return len(s.Peers) <= 1 }
+
+// Epoch is the server's own config epoch.
+func (s *Server) Epoch() int64 {
+	if me := s.Self(); me != nil {
+		return me.Epoch
+	}
+	return 0
+}
+
+// meeting says that a handshake with the address is under way.
+func (s *Server) meeting(ip string) bool {
+	return slices.ContainsFunc(s.Peers, func(p Peer) bool { return p.Handshake && p.IP == ip })
+}

@@ -1,0 +1,187 @@
+package engine
+
+import (
+	"time"
+
+	"valkey.gomomento.com/operator/engine/topology"
+)
+
+// A Snapshot is what was seen of one cluster at one moment. It holds sightings
+// only; what they mean is for Diff to say.
+type Snapshot struct {
+	At      time.Time
+	Cluster Cluster
+	// Auth is the Secret with the system passwords; nil when there is none.
+	Auth *Auth
+	// Objects are the owned objects found by name, Pods and ValkeyNodes aside.
+	Objects []Object
+	// Nodes are the cluster's ValkeyNodes, sorted by name.
+	Nodes []Node
+	// Strays are owned Pods and ConfigMaps whose ValkeyNode is gone, as "Kind/name", sorted.
+	Strays []string
+}
+
+// A Cluster is the ValkeyCluster object as it was read.
+type Cluster struct {
+	Namespace, Name, UID string
+	Generation           int64
+	Deleting             bool
+	Paused               bool
+	// Finalizer says that the operator's finalizer is on the object.
+	Finalizer bool
+	// State is status.state: "", Creating, Active, Updating or Invalid.
+	State string
+	// Target is status.targetSpec's topology: what a bootstrap in progress builds. Nil when there is none.
+	Target *Topology
+}
+
+// A Topology is how many servers a cluster has.
+type Topology struct {
+	Shards, ReplicasPerShard int
+}
+
+// Nodes is how many servers the topology asks for.
+func (t Topology) Nodes() int { return t.Shards * (1 + t.ReplicasPerShard) }
+
+// An Auth names the system passwords by their SHA-256, 64 hex characters each;
+// a field is empty when its key is missing from the Secret or malformed.
+type Auth struct {
+	OperatorHash, ReplHash string
+}
+
+// Whole says that both passwords are there and well formed.
+func (a *Auth) Whole() bool { return a != nil && a.OperatorHash != "" && a.ReplHash != "" }
+
+// An Object is one owned Kubernetes object, or the wish for one.
+type Object struct {
+	Kind, Name string
+	// Content is the canonical form of every field the operator manages: two
+	// objects of one kind and name are alike when their contents are equal.
+	Content string
+}
+
+// A Lifecycle is how far a node is in its life.
+type Lifecycle string
+
+// The lifecycles, as the ValkeyNode API spells them.
+const (
+	Joining Lifecycle = "Joining"
+	Active  Lifecycle = "Active"
+	Leaving Lifecycle = "Leaving"
+)
+
+// A Node is one ValkeyNode with all that was seen of its Pod and server.
+type Node struct {
+	Name, UID  string
+	Created    time.Time
+	Deleting   bool
+	Spec       NodeSpec
+	Lifecycle  Lifecycle
+	ShardIndex int
+	// LastID is the Valkey node id that status recorded, "" if its server never answered.
+	LastID string
+	// HasConfig says that the node's ConfigMap exists.
+	HasConfig bool
+	Pod       *Pod
+	// Server is what the node's server said; nil when it did not answer.
+	Server *Server
+	// Silence says why Server is nil: "refused", "timeout", "unauthenticated",
+	// another error's text, or "" when nobody asked (no Pod with an address).
+	Silence string
+}
+
+// A NodeSpec is the part of a node that makes it outdated when it differs.
+type NodeSpec struct {
+	Image       string
+	CPU, Memory string
+	Settings    map[string]string
+	TLSSecret   string
+	Placement   Placement
+}
+
+// A Placement says where Pods may run.
+type Placement struct {
+	Zones        []string // sorted
+	ZoneSpread   string   // bestEffort or required
+	NodeSelector map[string]string
+}
+
+// A Pod is a node's Pod.
+type Pod struct {
+	UID      string
+	Phase    string // Pending, Running, Succeeded, Failed, Unknown
+	IP       string
+	HostNode string // the Kubernetes node, "" while unscheduled
+	Zone     string // the zone of HostNode, "" when unknown
+	Deleting bool
+	// Started is when the container was last seen to start; zero before that.
+	Started time.Time
+	// Trouble is why the Pod does not run, in the kubelet's or the scheduler's
+	// words ("ErrImagePull: …", "Unschedulable: …", "OOMKilled"); "" when nothing is wrong.
+	Trouble     string
+	Annotations map[string]string
+}
+
+// Ended says that the container has stopped for good: with restartPolicy Never
+// it does not come back.
+func (p *Pod) Ended() bool { return p.Phase == "Failed" || p.Phase == "Succeeded" }
+
+// A Role is a server's role in replication.
+type Role string
+
+// The roles, in Valkey's words since 8.0 (a primary reports "master" on the wire).
+const (
+	Primary Role = "primary"
+	Replica Role = "replica"
+)
+
+// A Server is what one Valkey server said of itself and of its peers.
+type Server struct {
+	ID      string // 40 hex characters
+	Version string // as INFO's valkey_version, "9.1.2"
+	Role    Role
+	// PrimaryID is the id of the primary a replica follows, "" on a primary.
+	PrimaryID string
+	// ClusterOK is cluster_state:ok of CLUSTER INFO.
+	ClusterOK bool
+	// CurrentEpoch is the cluster's epoch as this server knows it.
+	CurrentEpoch int64
+	// Loading says that it loads its data set and answers little else.
+	Loading bool
+	// LinkUp says that a replica's link to its primary stands and no sync runs.
+	LinkUp bool
+	// Offset is the replication offset, bytes.
+	Offset int64
+	// Uptime is how long the process runs, whole seconds.
+	Uptime time.Duration
+	// Keys is the number of keys held.
+	Keys int64
+	// UsedMemory and MaxMemory are in bytes; MaxMemory 0 is no limit.
+	UsedMemory, MaxMemory int64
+	// Peers is its CLUSTER NODES, itself included, sorted by id.
+	Peers []Peer
+	// Settings are the live values of the directives that were asked for.
+	Settings map[string]string
+	// Revision is the ACL revision it has loaded, "" when it has none.
+	Revision string
+}
+
+// A Peer is one line of a server's CLUSTER NODES.
+type Peer struct {
+	ID        string
+	IP        string // "" when the server knows no address
+	Myself    bool
+	Role      Role
+	PrimaryID string
+	Epoch     int64
+	// Suspected is Valkey's PFAIL, Failed its FAIL.
+	Suspected, Failed bool
+	// Handshake says that the peer's identity is not yet known; its ID is then a made-up one.
+	Handshake bool
+	// Linked says that the bus link to the peer is connected.
+	Linked bool
+	Slots  []SlotRange
+}
+
+// A SlotRange is the slots From to To, both included.
+type SlotRange = topology.Range

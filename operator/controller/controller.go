@@ -1,0 +1,226 @@
+// Package controller is the operator's loop and what wakes it.
+//
+//	observe → derive → diff → decide → act → report
+//
+// Each pass over a cluster takes at most one action and then looks again. Between two passes it remembers nothing that a
+// decision depends on: an operator that is killed and started again decides the same. What it keeps sets only the pace
+// (streaks) or says whom to wake (references). It must not hold policy: what is done and why is for the rules.
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"valkey.gomomento.com/operator/actions"
+	"valkey.gomomento.com/operator/actions/objects"
+	"valkey.gomomento.com/operator/engine"
+	"valkey.gomomento.com/operator/engine/derivation"
+	"valkey.gomomento.com/operator/operator/observe"
+	"valkey.gomomento.com/operator/operator/report"
+)
+
+// passLimit ends a pass that hangs, so that one cluster cannot keep a worker for itself. What it was doing is done again.
+const passLimit = 30 * time.Second
+
+// An Observer looks at one cluster. The error is observe.ErrNoCluster when it is gone.
+type Observer interface {
+	Observe(ctx context.Context, key types.NamespacedName) (observe.Observation, error)
+}
+
+// A Deriver computes what a cluster should be.
+type Deriver interface {
+	Derive(in derivation.Input) (engine.Desired, derivation.Extras, error)
+}
+
+// A Loop runs clusters. Make it with New.
+type Loop struct {
+	// kube writes to the API server and reads from the cache; live reads from the API server.
+	kube     client.Client
+	live     client.Reader
+	observer Observer
+	deriver  Deriver
+	defaults derivation.Defaults
+	rules    []engine.Rule
+	reporter *report.Reporter
+	metrics  *report.Metrics
+
+	references *references
+	streaks    *streaks
+	waker      *waker
+	keepers    map[string]*waker
+}
+
+// Parts are what a Loop is made of.
+type Parts struct {
+	Kube     client.Client
+	Live     client.Reader
+	Observer Observer
+	Deriver  Deriver
+	Defaults derivation.Defaults
+	Rules    []engine.Rule
+	Reporter *report.Reporter
+	Metrics  *report.Metrics
+}
+
+// New makes a Loop.
+func New(p Parts) *Loop {
+	return &Loop{
+		kube: p.Kube, live: p.Live, observer: p.Observer, deriver: p.Deriver, defaults: p.Defaults,
+		rules: p.Rules, reporter: p.Reporter, metrics: p.Metrics,
+		references: newReferences(), streaks: newStreaks(), waker: &waker{},
+		keepers: map[string]*waker{configKind: {}, imageKind: {}, roleKind: {}},
+	}
+}
+
+// Wake asks for a pass over a cluster for a reason that no watch knows of, such as a broken connection. It does not block.
+func (l *Loop) Wake(key types.NamespacedName) { l.waker.wake(key) }
+
+// Reconcile is one pass over one cluster.
+func (l *Loop) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
+	started := time.Now()
+	defer func() { l.metrics.ObserveReconcile(time.Since(started)) }()
+	timed, cancel := context.WithTimeout(ctx, passLimit)
+	defer cancel()
+
+	seen, err := l.observer.Observe(timed, request.NamespacedName)
+	if errors.Is(err, observe.ErrNoCluster) {
+		return l.forget(request.NamespacedName).result()
+	}
+	if err != nil {
+		return failed(err).result()
+	}
+	pass := report.Pass{Cluster: seen.Cluster, Snapshot: seen.Snapshot, Certificate: certificate(seen.TLS), Started: started}
+	desired, extras, err := l.derive(timed, seen)
+	if err != nil {
+		pass.Err = err
+		return l.report(ctx, pass).result()
+	}
+	pass.Desired = desired
+	pass.Facts = engine.Diff(pass.Snapshot, desired)
+	pass.Decision = engine.Decide(pass.Facts, l.rules)
+	pass.Err = l.act(timed, seen, pass, extras)
+	return l.report(ctx, pass).result()
+}
+
+// derive computes what the cluster should be, and wakes the keepers of what it came to use or ceased to use.
+func (l *Loop) derive(ctx context.Context, seen observe.Observation) (engine.Desired, derivation.Extras, error) {
+	key := client.ObjectKeyFromObject(seen.Cluster)
+	read, err := readMenu(ctx, l.kube, seen.Cluster, func(ref reference) { l.references.note(key, ref) })
+	if err != nil {
+		return engine.Desired{}, derivation.Extras{}, fmt.Errorf("read the menu: %w", err)
+	}
+	l.wakeKeepers(l.references.settle(key, read.references))
+
+	started := time.Now()
+	desired, extras, err := l.deriver.Derive(l.input(seen, read))
+	l.metrics.ObserveDerivation(time.Since(started))
+	if err != nil {
+		return engine.Desired{}, derivation.Extras{}, fmt.Errorf("derive: %w", err)
+	}
+	for _, obj := range objects.Owned(seen.Cluster, desired) {
+		desired.Objects = append(desired.Objects, objects.Canonical(obj))
+	}
+	return desired, extras, nil
+}
+
+// input is all that the derivation depends on.
+func (l *Loop) input(seen observe.Observation, read menu) derivation.Input {
+	in := derivation.Input{
+		Name: seen.Cluster.Name, Namespace: seen.Cluster.Namespace, Cluster: seen.Cluster.Spec,
+		Chain: read.chain, Images: read.images, Roles: read.roles, Operator: l.defaults,
+	}
+	if auth := seen.Snapshot.Auth; auth != nil {
+		in.OperatorHash, in.ReplHash = auth.OperatorHash, auth.ReplHash
+	}
+	if seen.TLS != nil {
+		in.TLSProblem = seen.TLS.Problem
+	}
+	return in
+}
+
+// act carries out the decision. A rule that could not be evaluated is an error too, told of by Decision.Err.
+func (l *Loop) act(ctx context.Context, seen observe.Observation, pass report.Pass, extras derivation.Extras) error {
+	if !pass.Decision.Acts() {
+		return nil
+	}
+	action, ok := pass.Decision.Args.(actions.Action)
+	if !ok {
+		return fmt.Errorf("%s: %T is no action", pass.Decision.Action, pass.Decision.Args)
+	}
+	err := action.Execute(ctx, actions.Env{
+		// A copy: what an action changes on it must not change what the report compares with.
+		Cluster:  seen.Cluster.DeepCopy(),
+		Snapshot: pass.Snapshot, Desired: pass.Desired,
+		Kube: l.kube, Live: l.live, Valkey: seen.Servers, Conf: confOf(pass.Desired),
+		Pods: actions.PodDefaults{
+			ClusterDomain: l.defaults.ClusterDomain,
+			PullSecrets:   extras.PullSecrets, PriorityClassName: extras.PriorityClassName, Tolerations: extras.Tolerations,
+		},
+	})
+	if err != nil {
+		return fmt.Errorf("%s: %w", pass.Decision.Action, err)
+	}
+	return nil
+}
+
+// report tells of the pass and says what follows from it. An action that lost a race against another writer is no news:
+// the object moved since it was observed, and the next look shows how.
+func (l *Loop) report(ctx context.Context, pass report.Pass) outcome {
+	key := client.ObjectKeyFromObject(pass.Cluster)
+	if apierrors.IsConflict(pass.Err) {
+		return done(l.streaks.count(key, pass.Decision, time.Now()).repeats)
+	}
+	err := l.reporter.Report(ctx, pass)
+	switch {
+	case pass.Err != nil:
+		return failed(pass.Err)
+	case pass.Decision.Err != nil:
+		return failed(pass.Decision.Err)
+	case err != nil:
+		return failed(err)
+	default:
+		return conclude(pass.Decision, pass.Facts, l.streaks.count(key, pass.Decision, time.Now()))
+	}
+}
+
+// forget drops what is kept about a cluster that is gone.
+func (l *Loop) forget(key types.NamespacedName) outcome {
+	l.reporter.Forget(key)
+	l.streaks.forget(key)
+	l.wakeKeepers(l.references.forget(key))
+	return outcome{}
+}
+
+func (l *Loop) wakeKeepers(changed []reference) {
+	for _, ref := range changed {
+		if keeper := l.keepers[ref.kind]; keeper != nil {
+			keeper.wake(types.NamespacedName{Name: ref.name})
+		}
+	}
+}
+
+func certificate(found *observe.TLS) *report.Certificate {
+	if found == nil {
+		return nil
+	}
+	return &report.Certificate{Problem: found.Problem, NotAfter: found.Expiry}
+}
+
+// confOf renders the settings that are desired, which the derivation has done already. The nodes of other specs have
+// their valkey.conf.
+func confOf(desired engine.Desired) func(map[string]string) (string, error) {
+	return func(settings map[string]string) (string, error) {
+		if !maps.Equal(settings, desired.Node.Settings) {
+			return "", errors.New("the node's settings are not those of the specs")
+		}
+		return desired.Conf, nil
+	}
+}

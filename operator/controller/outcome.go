@@ -1,0 +1,85 @@
+package controller
+
+import (
+	"math/rand/v2"
+	"time"
+
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	"valkey.gomomento.com/operator/engine"
+)
+
+const (
+	// atOnce is how soon a cluster is looked at again after something was done: as long as it takes for a write to come
+	// back through a watch, since a pass before that sees the world as it was.
+	atOnce = 10 * time.Millisecond
+	// atOnceLimit bounds the doubling of atOnce for a decision that comes again and again: its action does nothing, or
+	// not enough, and a watch or the next look will tell.
+	atOnceLimit = 5 * time.Second
+	// soon is how soon a cluster is looked at again while its servers are at work: what servers learn of each other raises
+	// no watch event, and a bootstrap has several such waits in a row.
+	soon = 100 * time.Millisecond
+	// soonFor is how long one and the same wait is looked at soon. Servers that need longer are held up by something
+	// that will not be gone in a tenth of a second.
+	soonFor = 10 * time.Second
+	// later is how soon a cluster is looked at again that waits for longer than soonFor, or has a server that is silent.
+	later = time.Second
+	// resync is how soon an idle cluster is looked at again: changes in Kubernetes and broken connections wake it, what
+	// else goes on between its servers does not.
+	resync = 30 * time.Second
+	// resyncJitter spreads the resyncs of many clusters, which an operator's start brings together.
+	resyncJitter = 6 * time.Second
+)
+
+// An outcome is what follows from a pass. There are four:
+//
+//	done        something was done: look again at once, for what it has changed
+//	failed      something could not be done: try again, each time later
+//	awaiting    an event will wake the cluster; the slow resync is for events that none raises
+//	looking     nothing will wake the cluster: look again after a time
+type outcome struct {
+	after time.Duration
+	err   error
+}
+
+func done(repeats int) outcome {
+	after := atOnce
+	for range repeats {
+		after = min(2*after, atOnceLimit)
+	}
+	return outcome{after: after}
+}
+
+func failed(err error) outcome { return outcome{err: err} }
+
+func awaiting() outcome {
+	return outcome{after: resync - resyncJitter/2 + rand.N(resyncJitter)}
+}
+
+func looking(after time.Duration) outcome { return outcome{after: after} }
+
+// result is the outcome in the words of controller-runtime, which tries again what failed by its rate limiter.
+func (o outcome) result() (ctrl.Result, error) {
+	return ctrl.Result{RequeueAfter: o.after}, o.err
+}
+
+// conclude says what follows from a decision that was carried out without an error.
+func conclude(d engine.Decision, f *engine.Facts, row streak) outcome {
+	switch {
+	case d.Acts():
+		return done(row.repeats)
+	case f.Cluster.Paused || f.Cluster.Deleting:
+		return awaiting()
+	case forming(f) && row.lasted < soonFor:
+		return looking(soon)
+	case forming(f) || len(f.Nodes.Silent) > 0:
+		return looking(later)
+	default:
+		return awaiting()
+	}
+}
+
+// forming says that the next step of a bootstrap waits for servers. While it waits for Pods, their events wake it.
+func forming(f *engine.Facts) bool {
+	return f.Cluster.Creating && f.Spec.Accepted && len(f.Nodes.Names) > 0 && len(f.Nodes.Starting) == 0
+}

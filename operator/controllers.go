@@ -1,0 +1,77 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"time"
+
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/metrics"
+
+	"valkey.gomomento.com/operator/actions"
+	"valkey.gomomento.com/operator/cue"
+	"valkey.gomomento.com/operator/engine/derivation"
+	"valkey.gomomento.com/operator/engine/ruleset"
+	"valkey.gomomento.com/operator/operator/controller"
+	"valkey.gomomento.com/operator/operator/observe"
+	"valkey.gomomento.com/operator/operator/report"
+	"valkey.gomomento.com/operator/operator/settings"
+	"valkey.gomomento.com/operator/operator/valkey"
+)
+
+// addControllers builds the loop and adds it to the manager.
+func addControllers(ctx context.Context, mgr ctrl.Manager, o options, chosen settings.Settings) error {
+	rules, err := ruleset.Load(cue.FS, actions.New)
+	if err != nil {
+		return err
+	}
+	deriver, err := newDeriver(o.policies)
+	if err != nil {
+		return err
+	}
+	pool := &valkey.Pool{}
+	told := report.NewMetrics(metrics.Registry)
+	loop := controller.New(controller.Parts{
+		Kube: mgr.GetClient(),
+		Live: mgr.GetAPIReader(),
+		Observer: &observe.Observer{
+			Kube:          mgr.GetCache(),
+			Secrets:       observe.LiveSecrets{API: mgr.GetAPIReader()},
+			Pool:          pool,
+			ClusterDomain: chosen.ClusterDomain,
+			Now:           time.Now,
+		},
+		Deriver:  deriver,
+		Defaults: defaults(chosen),
+		Rules:    rules,
+		Reporter: report.New(mgr.GetClient(), mgr.GetEventRecorder(name), told),
+		Metrics:  told,
+	})
+	pool.OnBreak, pool.OnConnect = loop.Wake, loop.Wake
+	return loop.AddTo(ctx, mgr)
+}
+
+// newDeriver compiles the derivation with the platform's policies. A directory that does not exist holds none.
+func newDeriver(policies string) (*derivation.Deriver, error) {
+	var files fs.FS = os.DirFS(policies)
+	if _, err := os.Stat(policies); errors.Is(err, fs.ErrNotExist) {
+		files = nil
+	}
+	deriver, err := derivation.Load(cue.FS, files)
+	if err != nil {
+		return nil, fmt.Errorf("load the derivation and the policies of %s: %w", policies, err)
+	}
+	return deriver, nil
+}
+
+func defaults(chosen settings.Settings) derivation.Defaults {
+	return derivation.Defaults{
+		NodeTimeout:       int(chosen.NodeTimeout.Milliseconds()),
+		DefaultZoneSpread: string(chosen.ZoneSpread),
+		ClusterDomain:     chosen.ClusterDomain,
+		RequireACL:        chosen.RequireACL,
+	}
+}

@@ -1,0 +1,56 @@
+package observe
+
+import (
+	"context"
+	"maps"
+	"net"
+	"slices"
+	"strconv"
+	"sync"
+
+	"valkey.gomomento.com/operator/actions/objects"
+	"valkey.gomomento.com/operator/engine"
+	"valkey.gomomento.com/operator/operator/valkey"
+)
+
+// ask asks all servers at once and records what each said, or why it said nothing. The error is the pass's own end.
+func (o *Observer) ask(ctx context.Context, seen *Observation) error {
+	key, access := keyOf(seen.Cluster), o.access(seen)
+	targets := map[string]valkey.Target{}
+	for i := range seen.Snapshot.Nodes {
+		if n := &seen.Snapshot.Nodes[i]; reachable(n.Pod) {
+			targets[n.Name] = valkey.Target{
+				Cluster: key, PodUID: n.Pod.UID,
+				Address:  net.JoinHostPort(n.Pod.IP, strconv.Itoa(objects.ClientPort)),
+				Hostname: objects.Hostname(n.Name, key.Name, key.Namespace, o.ClusterDomain),
+			}
+		}
+	}
+	o.Pool.Keep(key, slices.Collect(maps.Values(targets))...)
+	seen.Servers = o.Pool.Servers(targets, access)
+	var all sync.WaitGroup
+	for i := range seen.Snapshot.Nodes {
+		n := &seen.Snapshot.Nodes[i]
+		if t, found := targets[n.Name]; found {
+			all.Go(func() { o.askOne(ctx, n, t, access) })
+		}
+	}
+	all.Wait()
+	return ctx.Err()
+}
+
+func (o *Observer) askOne(ctx context.Context, n *engine.Node, t valkey.Target, a valkey.Access) {
+	server, err := o.Pool.Ask(ctx, t, a, slices.Collect(maps.Keys(n.Spec.Settings)))
+	n.Server, n.Silence = server, valkey.Silence(err)
+}
+
+// reachable says that the Pod may have a server that listens.
+func reachable(p *engine.Pod) bool { return p != nil && p.IP != "" && !p.Ended() }
+
+func (o *Observer) access(seen *Observation) valkey.Access {
+	a := valkey.Access{Password: seen.Credentials.Operator}
+	if seen.TLS != nil {
+		a.TLS, a.RootCAs = true, seen.TLS.Roots
+	}
+	return a
+}

@@ -1,0 +1,195 @@
+package observe
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"valkey.gomomento.com/operator/actions/objects"
+	"valkey.gomomento.com/operator/cue/api/v1alpha1"
+	"valkey.gomomento.com/operator/engine"
+)
+
+// holdings are the objects that bear a cluster's label, as the cache holds them: they must not be changed.
+type holdings struct {
+	cluster  *v1alpha1.ValkeyCluster
+	nodes    v1alpha1.ValkeyNodeList
+	pods     corev1.PodList
+	configs  corev1.ConfigMapList
+	secrets  corev1.SecretList
+	services corev1.ServiceList
+	budgets  policyv1.PodDisruptionBudgetList
+	// zones are the zones of the Kubernetes nodes that the Pods run on.
+	zones map[string]string
+}
+
+func (o *Observer) holdings(ctx context.Context, cluster *v1alpha1.ValkeyCluster) (*holdings, error) {
+	h := &holdings{cluster: cluster, zones: map[string]string{}}
+	for _, list := range []client.ObjectList{&h.nodes, &h.pods, &h.configs, &h.secrets, &h.services, &h.budgets} {
+		err := o.Kube.List(ctx, list, client.InNamespace(cluster.Namespace),
+			client.MatchingFields{ClusterIndex: cluster.Name}, client.UnsafeDisableDeepCopy)
+		if err != nil {
+			return nil, fmt.Errorf("list %T: %w", list, err)
+		}
+	}
+	for i := range h.pods.Items {
+		if err := o.zone(ctx, h.pods.Items[i].Spec.NodeName, h.zones); err != nil {
+			return nil, err
+		}
+	}
+	return h, nil
+}
+
+// zone looks up the zone of a Kubernetes node.
+func (o *Observer) zone(ctx context.Context, host string, zones map[string]string) error {
+	if _, known := zones[host]; known || host == "" {
+		return nil
+	}
+	var n corev1.Node
+	err := o.Kube.Get(ctx, types.NamespacedName{Name: host}, &n, client.UnsafeDisableDeepCopy)
+	if err != nil && !apierrors.IsNotFound(err) {
+		return fmt.Errorf("read Node %s: %w", host, err)
+	}
+	zones[host] = n.Labels[corev1.LabelTopologyZone]
+	return nil
+}
+
+// ours says that the cluster itself controls the object. A label can be anyone's, an older cluster of the same
+// name has another UID.
+func (h *holdings) ours(obj client.Object) bool {
+	uid := objects.ControllerUID(obj)
+	return uid != "" && uid == h.cluster.UID
+}
+
+// snapshot is the Kubernetes half of a Snapshot.
+func (h *holdings) snapshot(now time.Time) engine.Snapshot {
+	return engine.Snapshot{
+		At:      now,
+		Cluster: clusterOf(h.cluster),
+		Auth:    h.auth(),
+		Objects: h.objects(),
+		Nodes:   h.engineNodes(),
+		Strays:  h.strays(),
+	}
+}
+
+func clusterOf(c *v1alpha1.ValkeyCluster) engine.Cluster {
+	seen := engine.Cluster{
+		Namespace: c.Namespace, Name: c.Name, UID: string(c.UID), Generation: c.Generation,
+		Deleting:  c.DeletionTimestamp != nil,
+		Paused:    c.Spec.Paused,
+		Finalizer: slices.Contains(c.Finalizers, objects.ClusterFinalizer),
+		State:     string(c.Status.State),
+	}
+	if t := c.Status.TargetSpec; t != nil {
+		seen.Target = &engine.Topology{Shards: int(t.Shards), ReplicasPerShard: int(t.ReplicasPerShard)}
+	}
+	return seen
+}
+
+// objects are the objects that the cluster controls itself, those with a field of their own in Snapshot aside,
+// sorted by kind and name.
+func (h *holdings) objects() []engine.Object {
+	var found []engine.Object
+	add := func(obj client.Object) {
+		if h.ours(obj) {
+			found = append(found, objects.Canonical(obj))
+		}
+	}
+	for i := range h.services.Items {
+		add(&h.services.Items[i])
+	}
+	for i := range h.configs.Items {
+		add(&h.configs.Items[i])
+	}
+	for i := range h.budgets.Items {
+		add(&h.budgets.Items[i])
+	}
+	slices.SortFunc(found, func(a, b engine.Object) int {
+		return strings.Compare(a.Kind+"/"+a.Name, b.Kind+"/"+b.Name)
+	})
+	return found
+}
+
+// credentials are the passwords of the cluster's Secret, empty when there is none.
+func (h *holdings) credentials() Credentials {
+	s := h.secret()
+	if s == nil {
+		return Credentials{}
+	}
+	operator, repl := objects.Passwords(s.Data)
+	return Credentials{Operator: operator, Repl: repl}
+}
+
+func (h *holdings) auth() *engine.Auth {
+	if h.secret() == nil {
+		return nil
+	}
+	c := h.credentials()
+	return &engine.Auth{OperatorHash: hash(c.Operator), ReplHash: hash(c.Repl)}
+}
+
+func (h *holdings) secret() *corev1.Secret {
+	for i := range h.secrets.Items {
+		if s := &h.secrets.Items[i]; s.Name == objects.AuthName(h.cluster.Name) && h.ours(s) {
+			return s
+		}
+	}
+	return nil
+}
+
+// hash is the SHA-256 that Valkey knows a password by, "" for none.
+func hash(password string) string {
+	if password == "" {
+		return ""
+	}
+	sum := sha256.Sum256([]byte(password))
+	return hex.EncodeToString(sum[:])
+}
+
+// strays are the Pods and ConfigMaps of ValkeyNodes that are gone, as "Kind/name", sorted. The caches of Pods and
+// of ValkeyNodes do not advance together: who removes a stray must look for its node at the API server first.
+func (h *holdings) strays() []string {
+	alive := map[types.UID]bool{}
+	for i := range h.nodes.Items {
+		alive[h.nodes.Items[i].UID] = true
+	}
+	var found []string
+	add := func(obj client.Object) {
+		if objects.NodeOf(obj) != "" && !alive[objects.ControllerUID(obj)] {
+			found = append(found, objects.Ref(obj))
+		}
+	}
+	for i := range h.pods.Items {
+		add(&h.pods.Items[i])
+	}
+	for i := range h.configs.Items {
+		add(&h.configs.Items[i])
+	}
+	slices.Sort(found)
+	return found
+}
+
+// Credentials are the system passwords. They do not print.
+type Credentials struct {
+	Operator, Repl string
+}
+
+// String hides the passwords.
+func (Credentials) String() string { return "(hidden)" }
+
+// GoString hides the passwords.
+func (Credentials) GoString() string { return "observe.Credentials{(hidden)}" }
+
+// MarshalText hides the passwords.
+func (Credentials) MarshalText() ([]byte, error) { return []byte("(hidden)"), nil }

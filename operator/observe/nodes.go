@@ -1,0 +1,85 @@
+package observe
+
+import (
+	"cmp"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/types"
+
+	"valkey.gomomento.com/operator/actions/objects"
+	"valkey.gomomento.com/operator/cue/api/v1alpha1"
+	"valkey.gomomento.com/operator/engine"
+)
+
+// engineNodes are the cluster's ValkeyNodes with their Pods, sorted by name.
+func (h *holdings) engineNodes() []engine.Node {
+	pods, configured := h.podsByNode(), h.configured()
+	var found []engine.Node
+	for i := range h.nodes.Items {
+		n := &h.nodes.Items[i]
+		if !h.ours(n) {
+			continue
+		}
+		seen := nodeOf(n)
+		seen.HasConfig = configured[n.UID]
+		if p := pods[n.UID]; p != nil {
+			seen.Pod = podOf(p, h.zones[p.Spec.NodeName])
+		}
+		found = append(found, seen)
+	}
+	slices.SortFunc(found, func(a, b engine.Node) int { return cmp.Compare(a.Name, b.Name) })
+	return found
+}
+
+// podsByNode are the Pods by the UID of the ValkeyNode that controls them and whose name they have.
+func (h *holdings) podsByNode() map[types.UID]*corev1.Pod {
+	pods := map[types.UID]*corev1.Pod{}
+	for i := range h.pods.Items {
+		if p := &h.pods.Items[i]; objects.NodeOf(p) == p.Name {
+			pods[objects.ControllerUID(p)] = p
+		}
+	}
+	return pods
+}
+
+// configured are the UIDs of the ValkeyNodes that have their ConfigMap.
+func (h *holdings) configured() map[types.UID]bool {
+	found := map[types.UID]bool{}
+	for i := range h.configs.Items {
+		c := &h.configs.Items[i]
+		if node := objects.NodeOf(c); node != "" && c.Name == objects.ConfigName(node) {
+			found[objects.ControllerUID(c)] = true
+		}
+	}
+	return found
+}
+
+func nodeOf(n *v1alpha1.ValkeyNode) engine.Node {
+	return engine.Node{
+		Name: n.Name, UID: string(n.UID),
+		Created:    n.CreationTimestamp.Time,
+		Deleting:   n.DeletionTimestamp != nil,
+		Lifecycle:  lifecycleOf(n),
+		ShardIndex: int(n.Spec.ShardIndex),
+		LastID:     n.Status.NodeID,
+		Spec: engine.NodeSpec{
+			Image: n.Spec.Image, CPU: n.Spec.CPU, Memory: n.Spec.Memory,
+			Settings:  n.Spec.ValkeySettings,
+			TLSSecret: n.Spec.TLSSecret,
+			Placement: placementOf(n.Spec.Placement),
+		},
+	}
+}
+
+func lifecycleOf(n *v1alpha1.ValkeyNode) engine.Lifecycle {
+	return engine.Lifecycle(cmp.Or(n.Spec.Lifecycle, v1alpha1.LifecycleActive))
+}
+
+func placementOf(p *v1alpha1.Placement) engine.Placement {
+	if p == nil {
+		return engine.Placement{}
+	}
+	zones := slices.Sorted(slices.Values(p.Zones))
+	return engine.Placement{Zones: zones, ZoneSpread: string(p.ZoneSpread), NodeSelector: p.NodeSelector}
+}

@@ -1,0 +1,80 @@
+package report
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"valkey.gomomento.com/operator/cue/api/v1alpha1"
+	"valkey.gomomento.com/operator/engine"
+)
+
+// namedTroubles is how many troubled nodes a message names: with more, the first ones say what is wrong and a count how
+// far it goes.
+const namedTroubles = 3
+
+// startup is how long a server may take from its container's start to its first answer before its silence is trouble.
+const startup = 5 * time.Second
+
+// degraded says what is not as it should be, the worst first.
+func degraded(p Pass, status v1alpha1.ValkeyClusterStatus) finding {
+	switch troubled := troubles(p); {
+	case p.Decision.Err != nil:
+		return yes(Degraded, "RuleFailed", p.Decision.Err.Error())
+	case p.Err != nil:
+		return yes(Degraded, "ActionFailed", p.Err.Error())
+	case len(troubled) > 0:
+		return yes(Degraded, "NodesInTrouble", summary(troubled))
+	case settled(p) && int(status.ReadyNodes) < target(p).Nodes():
+		return yes(Degraded, "NodesNotReady", fmt.Sprintf("%s nodes are ready. %s", status.Ready, served(p.Facts.Slots.Covered)))
+	case settled(p) && p.Facts.Slots.Covered < allSlots:
+		return yes(Degraded, "SlotsNotServed", served(p.Facts.Slots.Covered))
+	default:
+		return no(Degraded, "NoTrouble", "Nothing is wrong.")
+	}
+}
+
+// settled says that the cluster was complete once, so that what is missing now is a loss and not a beginning.
+func settled(p Pass) bool { return !p.Facts.Cluster.Creating && !p.Facts.Cluster.Deleting }
+
+// troubles are the nodes that are held up, each with why, in the kubelet's, the scheduler's or the server's words.
+func troubles(p Pass) []string {
+	var all []string
+	for i := range p.Snapshot.Nodes {
+		n := &p.Snapshot.Nodes[i]
+		if why := trouble(n, p); why != "" && !n.Deleting {
+			all = append(all, n.Name+": "+why)
+		}
+	}
+	return all
+}
+
+func trouble(n *engine.Node, p Pass) string {
+	switch {
+	case n.Pod == nil:
+		return ""
+	case n.Pod.Trouble != "":
+		return n.Pod.Trouble
+	case n.Pod.Ended():
+		return "its container has ended"
+	case n.Server == nil && n.Silence != "" && starting(n, p):
+		return ""
+	case n.Server == nil && n.Silence != "":
+		return "its server does not answer (" + n.Silence + ")"
+	default:
+		return ""
+	}
+}
+
+// starting says that a server may be silent because it has only just been started.
+func starting(n *engine.Node, p Pass) bool {
+	return n.Pod.Started.IsZero() || p.Started.Sub(n.Pod.Started) < startup
+}
+
+// summary names the first troubles and counts the rest.
+func summary(troubled []string) string {
+	if len(troubled) <= namedTroubles {
+		return strings.Join(troubled, "; ")
+	}
+	return fmt.Sprintf("%s; and %d more", strings.Join(troubled[:namedTroubles], "; "), len(troubled)-namedTroubles)
+}

@@ -1,0 +1,138 @@
+package valkey
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	valkeygo "github.com/valkey-io/valkey-go"
+
+	"valkey.gomomento.com/operator/engine"
+)
+
+// revisionUser is the user nobody can log in as whose password hash is the revision of the ACL file it came with.
+const revisionUser = "_momento_revision"
+
+// nodeTimeout is asked for whether or not a node's spec records it: a bootstrap changes it live.
+const nodeTimeout = "cluster-node-timeout"
+
+// secrets are the directives whose values are passwords. They are never asked for, so that no Snapshot, and
+// no plan or log made from one, can show them.
+var secrets = []string{"masterauth", "primaryauth", "requirepass", "tls-client-key-file-pass", "tls-key-file-pass"}
+
+// Ask asks a server, in one round trip, for all that a Snapshot holds of it; settings are the directives
+// whose live values are wanted, those that are passwords excepted. Silence puts the error in a word.
+func (p *Pool) Ask(ctx context.Context, t Target, a Access, settings []string) (*engine.Server, error) {
+	results, err := p.send(ctx, t, a, questions(settings))
+	if err != nil {
+		return nil, err
+	}
+	return understand(results)
+}
+
+// questions are the commands of Ask, in the order in which understand reads the replies.
+func questions(settings []string) [][]string {
+	return [][]string{
+		append([]string{"INFO"}, infoSections...),
+		{"CLUSTER", "NODES"},
+		{"CLUSTER", "INFO"},
+		append([]string{"CONFIG", "GET"}, asked(settings)...),
+		{"ACL", "GETUSER", revisionUser},
+	}
+}
+
+// asked are the settings to ask for. CONFIG GET takes patterns, so what is no directive's name is left out.
+func asked(settings []string) []string {
+	names := []string{nodeTimeout}
+	for _, name := range settings {
+		if !slices.Contains(secrets, strings.ToLower(name)) && !strings.ContainsAny(name, `*?[]\^`) {
+			names = append(names, name)
+		}
+	}
+	slices.Sort(names)
+	return slices.Compact(names)
+}
+
+// understand makes a Server of the replies. One that loads its data answers INFO and little else.
+func understand(r []valkeygo.ValkeyResult) (*engine.Server, error) {
+	var s engine.Server
+	if err := read(r[0], &s, parseInfo); err != nil {
+		return nil, err
+	}
+	err := read(r[1], &s, takePeers)
+	if err == nil {
+		err = read(r[2], &s, parseClusterInfo)
+	}
+	if err != nil && s.Loading {
+		return &engine.Server{Loading: true, Version: s.Version, Uptime: s.Uptime, UsedMemory: s.UsedMemory, MaxMemory: s.MaxMemory}, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	if s.Settings, err = live(r[3]); err != nil {
+		return nil, err
+	}
+	s.Revision, err = revision(r[4])
+	return &s, err
+}
+
+// read reads a reply that is one text.
+func read(r valkeygo.ValkeyResult, s *engine.Server, parse func(string, *engine.Server) error) error {
+	text, err := r.ToString()
+	if err != nil {
+		return err
+	}
+	return parse(text, s)
+}
+
+// takePeers reads CLUSTER NODES: the peers, and of the server itself what its own line says.
+func takePeers(text string, s *engine.Server) error {
+	peers, err := parseNodes(text)
+	if err != nil {
+		return err
+	}
+	i := slices.IndexFunc(peers, func(p engine.Peer) bool { return p.Myself })
+	if i < 0 {
+		return errors.New("read CLUSTER NODES: no line of the server itself")
+	}
+	s.Peers, s.ID, s.Role, s.PrimaryID = peers, peers[i].ID, peers[i].Role, peers[i].PrimaryID
+	return nil
+}
+
+// live reads the reply to CONFIG GET, which holds the names as they were asked for.
+func live(r valkeygo.ValkeyResult) (map[string]string, error) {
+	settings, err := r.AsStrMap()
+	if forbidden(err) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("read CONFIG GET: %w", err)
+	}
+	return settings, nil
+}
+
+// revision reads the reply to ACL GETUSER of the user that carries the revision.
+func revision(r valkeygo.ValkeyResult) (string, error) {
+	user, err := r.AsMap()
+	if valkeygo.IsValkeyNil(err) || forbidden(err) {
+		return "", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("read ACL GETUSER: %w", err)
+	}
+	passwords := user["passwords"]
+	hashes, err := passwords.AsStrSlice()
+	if err != nil {
+		return "", fmt.Errorf("read ACL GETUSER: %w", err)
+	}
+	if len(hashes) != 1 {
+		return "", nil
+	}
+	return hashes[0], nil
+}
+
+// forbidden says that the server's ACL does not let the operator ask: it is one of before this release, and
+// the reload that mends it must not wait for the answer.
+func forbidden(err error) bool { return strings.HasPrefix(refusal(err), "NOPERM") }

@@ -1,0 +1,130 @@
+package valkey
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"valkey.gomomento.com/operator/engine"
+)
+
+// slotCount is how many slots every Valkey cluster has.
+const slotCount = 16384
+
+// idLength is how long a node id is.
+const idLength = 40
+
+// parseNodes reads the reply to CLUSTER NODES, one member a line:
+//
+//	id ip:port@bus[,hostname[,name=value…]] flags primary ping-sent pong-received epoch link-state slot…
+//
+// The peers are sorted by id.
+func parseNodes(text string) ([]engine.Peer, error) {
+	var peers []engine.Peer
+	for line := range strings.Lines(text) {
+		fields := strings.Fields(line)
+		if len(fields) == 0 {
+			continue
+		}
+		p, err := parsePeer(fields)
+		if err != nil {
+			return nil, fmt.Errorf("read CLUSTER NODES: %w in %q", err, strings.TrimSpace(line))
+		}
+		peers = append(peers, p)
+	}
+	slices.SortFunc(peers, func(a, b engine.Peer) int { return cmp.Compare(a.ID, b.ID) })
+	return peers, nil
+}
+
+func parsePeer(fields []string) (engine.Peer, error) {
+	if len(fields) < 8 {
+		return engine.Peer{}, fmt.Errorf("%d fields instead of 8 or more", len(fields))
+	}
+	p := engine.Peer{ID: fields[0], IP: peerIP(fields[1]), Linked: fields[7] == "connected"}
+	if len(p.ID) != idLength {
+		return p, fmt.Errorf("node id of %d characters", len(p.ID))
+	}
+	for flag := range strings.SplitSeq(fields[2], ",") {
+		setFlag(&p, flag)
+	}
+	if fields[3] != "-" {
+		p.PrimaryID = fields[3]
+	}
+	var err error
+	if p.Epoch, err = strconv.ParseInt(fields[6], 10, 64); err != nil {
+		return p, fmt.Errorf("config epoch: %w", err)
+	}
+	p.Slots, err = parseSlots(fields[8:])
+	return p, err
+}
+
+// setFlag sets what one flag says. Flags that say nothing to the operator (nofailover, noflags) are passed over,
+// and so are those of releases to come.
+func setFlag(p *engine.Peer, flag string) {
+	switch flag {
+	case "myself":
+		p.Myself = true
+	case "master":
+		p.Role = engine.Primary
+	case "slave":
+		p.Role = engine.Replica
+	case "fail?":
+		p.Suspected = true
+	case "fail":
+		p.Failed = true
+	case "handshake":
+		p.Handshake = true
+	case "noaddr":
+		p.IP = ""
+	}
+}
+
+// peerIP is the IP of an address as CLUSTER NODES prints it; the hostname and what else may follow a comma, the
+// bus port behind @ and the port behind the last colon are cut off, for an IPv6 address has colons of its own.
+func peerIP(address string) string {
+	address, _, _ = strings.Cut(address, ",")
+	address, _, _ = strings.Cut(address, "@")
+	if colon := strings.LastIndexByte(address, ':'); colon >= 0 {
+		address = address[:colon]
+	}
+	return strings.Trim(address, "[]")
+}
+
+// parseSlots reads single slots and ranges. Entries in brackets are slots on the move; they are among their
+// holder's slots besides.
+func parseSlots(fields []string) ([]engine.SlotRange, error) {
+	var ranges []engine.SlotRange
+	for _, field := range fields {
+		if strings.HasPrefix(field, "[") {
+			continue
+		}
+		r, err := parseRange(field)
+		if err != nil {
+			return nil, err
+		}
+		ranges = append(ranges, r)
+	}
+	slices.SortFunc(ranges, func(a, b engine.SlotRange) int { return cmp.Compare(a.From, b.From) })
+	return ranges, nil
+}
+
+func parseRange(field string) (engine.SlotRange, error) {
+	first, last, ranged := strings.Cut(field, "-")
+	if !ranged {
+		last = first
+	}
+	from, err := strconv.Atoi(first)
+	if err != nil {
+		return engine.SlotRange{}, fmt.Errorf("slot: %w", err)
+	}
+	to, err := strconv.Atoi(last)
+	if err != nil {
+		return engine.SlotRange{}, fmt.Errorf("slot: %w", err)
+	}
+	if from < 0 || to < from || to >= slotCount {
+		return engine.SlotRange{}, fmt.Errorf("slots %s out of range", field)
+	}
+	return engine.SlotRange{From: from, To: to}, nil
+}

@@ -1,0 +1,223 @@
+package valkey
+
+import (
+	"context"
+	"crypto/sha256"
+	"crypto/x509"
+	"errors"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+)
+
+const (
+	// dialTimeout bounds the opening of a connection, and again the greeting on it. Inside one Kubernetes cluster
+	// both take milliseconds; half a second leaves room for a busy machine and is short beside a node timeout.
+	dialTimeout = 500 * time.Millisecond
+	// dialPatience is how long a pass waits for an attempt that is under way, counted from the attempt's begin:
+	// an address that swallows packets must not slow down the watch over its neighbours.
+	dialPatience = 200 * time.Millisecond
+	// commandTimeout bounds one round trip. A server that deletes a migrated slot's keys has been seen to pause for
+	// 0.7 s; longer than a second is silence.
+	commandTimeout = time.Second
+	// redialDelay is how long an address that gave no answer at all is left alone. Together with dialTimeout it makes
+	// a black hole cost one pass in about ten its dialPatience.
+	redialDelay = time.Second
+)
+
+// Username is the system user that the operator is on every server.
+const Username = "_momento_operator"
+
+// A Target is one server as a place to connect to.
+type Target struct {
+	Cluster types.NamespacedName
+	// PodUID tells apart two Pods that had the same address.
+	PodUID string
+	// Address is host:port.
+	Address string
+	// Hostname is the name the server's certificate must hold, used with TLS only.
+	Hostname string
+}
+
+func (t Target) key() endpoint { return endpoint{t.PodUID, t.Address} }
+
+// An endpoint is one address of one Pod.
+type endpoint struct{ podUID, address string }
+
+// Access is what a server must be shown, and what it must show.
+type Access struct {
+	Password string
+	// TLS says that the servers speak TLS, with certificates that verify against RootCAs.
+	TLS     bool
+	RootCAs *x509.CertPool
+}
+
+// identity is equal for two accesses that a connection serves alike. It has no part in RootCAs: a connection
+// that was verified stays good when the authority is renewed.
+func (a Access) identity() identity {
+	return identity{password: sha256.Sum256([]byte(a.Password)), tls: a.TLS}
+}
+
+type identity struct {
+	password [sha256.Size]byte
+	tls      bool
+}
+
+// A Pool keeps one connection per server. It is safe for concurrent use.
+type Pool struct {
+	// OnBreak is called when a connection that stood is lost, by the peer's doing or its silence. It must be set
+	// BEFORE the first use and must not block.
+	OnBreak func(cluster types.NamespacedName)
+	// OnConnect is called when a connection stands that a pass did not wait for. It must be set BEFORE the
+	// first use and must not block.
+	OnConnect func(cluster types.NamespacedName)
+
+	mu          sync.Mutex
+	connections map[endpoint]*connection
+}
+
+// Keep closes the cluster's connections to all but the given servers; with
+// none given, all of them.
+func (p *Pool) Keep(cluster types.NamespacedName, servers ...Target) {
+	keep := make(map[endpoint]bool, len(servers))
+	for _, s := range servers {
+		keep[s.key()] = true
+	}
+	p.drop(func(c *connection) bool { return c.target.Cluster == cluster && !keep[c.target.key()] })
+}
+
+// Close closes all connections.
+func (p *Pool) Close() { p.drop(func(*connection) bool { return true }) }
+
+// drop closes the connections that match.
+func (p *Pool) drop(match func(*connection) bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	for key, c := range p.connections {
+		if match(c) {
+			delete(p.connections, key)
+			c.close()
+		}
+	}
+}
+
+// connected is the standing connection to a server, opened if need be. It waits no longer than dialPatience:
+// an attempt that takes longer goes on by itself.
+func (p *Pool) connected(ctx context.Context, t Target, a Access) (*connection, error) {
+	c := p.connection(t, a)
+	if c.settled() {
+		return c, c.err
+	}
+	patience := time.NewTimer(time.Until(c.began.Add(dialPatience)))
+	defer patience.Stop()
+	select {
+	case <-c.done:
+		return c, c.err
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case <-patience.C:
+		return nil, p.leave(c)
+	}
+}
+
+// leave says of an attempt that nobody waits for it now.
+func (p *Pool) leave(c *connection) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	c.left = true
+	return errSlow
+}
+
+// connection finds the connection or the attempt at one, and begins an attempt if there is neither.
+func (p *Pool) connection(t Target, a Access) *connection {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	c, found := p.connections[t.key()]
+	if found && c.identity == a.identity() && !c.due() {
+		return c
+	}
+	if found {
+		c.close()
+	}
+	c = newConnection(t, a)
+	p.put(c)
+	go func() { p.settle(c, c.dial(a, p.broken)) }()
+	return c
+}
+
+// put must be called with the lock held.
+func (p *Pool) put(c *connection) {
+	if p.connections == nil {
+		p.connections = map[endpoint]*connection{}
+	}
+	p.connections[c.target.key()] = c
+}
+
+// settle ends an attempt.
+func (p *Pool) settle(c *connection, err error) {
+	p.mu.Lock()
+	c.ended(err)
+	current, awaited := p.connections[c.target.key()] == c, c.left
+	if !current {
+		c.close()
+	}
+	p.mu.Unlock()
+	if current && awaited && err == nil {
+		call(p.OnConnect, c.target.Cluster)
+	}
+}
+
+// broken removes a connection that was lost, BEFORE the hook wakes anyone: whoever looks next opens a new one.
+func (p *Pool) broken(c *connection) {
+	p.mu.Lock()
+	current := p.connections[c.target.key()] == c
+	if current {
+		delete(p.connections, c.target.key())
+		c.close()
+	}
+	p.mu.Unlock()
+	if current {
+		call(p.OnBreak, c.target.Cluster)
+	}
+}
+
+// discard forgets a connection that turned out to be broken.
+func (p *Pool) discard(c *connection) { p.drop(func(other *connection) bool { return other == c }) }
+
+// silent puts a server that took a command and gave no answer in time aside for redialDelay. Its connection is
+// closed: the answers still owed on it must not be taken for later ones'.
+func (p *Pool) silent(c *connection, err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.connections[c.target.key()] != c {
+		return
+	}
+	c.close()
+	aside := &connection{target: c.target, identity: c.identity, began: time.Now(), done: make(chan struct{})}
+	aside.ended(err)
+	p.put(aside)
+}
+
+func call(hook func(types.NamespacedName), cluster types.NamespacedName) {
+	if hook != nil {
+		hook(cluster)
+	}
+}
+
+// errSlow is the silence of a server whose connection takes longer than a pass waits.
+var errSlow = timeoutError("connecting takes longer than " + dialPatience.String())
+
+// errBroken is what a connection that was lost says.
+var errBroken = errors.New("connection lost")
+
+// A timeoutError is a net.Error that is a timeout.
+type timeoutError string
+
+func (e timeoutError) Error() string { return string(e) }
+
+// Timeout is true.
+func (timeoutError) Timeout() bool { return true }
+
+// Temporary is true.
+func (timeoutError) Temporary() bool { return true }

@@ -1,0 +1,87 @@
+package cluster
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"time"
+)
+
+// lookAgain is how often a condition is checked: short, since its bars are seconds.
+const lookAgain = 50 * time.Millisecond
+
+// within asks until it gets no error, and returns the last one when time is up.
+func within(ctx context.Context, limit time.Duration, ask func() error) error {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	defer cancel()
+	for {
+		err := ask()
+		if err == nil {
+			return nil
+		}
+		select {
+		case <-ctx.Done():
+			return fmt.Errorf("not within %s: %w", limit, err)
+		case <-time.After(lookAgain):
+		}
+	}
+}
+
+// command runs a program and returns its standard output.
+func command(ctx context.Context, dir, name string, args ...string) (string, error) {
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.Dir = dir
+	var out, errs bytes.Buffer
+	cmd.Stdout, cmd.Stderr = &out, &errs
+	if err := cmd.Run(); err != nil {
+		return out.String(), fmt.Errorf("%s %s: %w: %s", filepath.Base(name), strings.Join(args, " "), err, errs.String())
+	}
+	return out.String(), nil
+}
+
+// An operatorProcess is the operator, run on this machine.
+type operatorProcess struct {
+	binary string
+	cmd    *exec.Cmd
+	log    *os.File
+}
+
+func (o *operatorProcess) start() error {
+	if o.log == nil {
+		log, err := os.CreateTemp("", "operator-*.log")
+		if err != nil {
+			return err
+		}
+		fmt.Fprintln(os.Stderr, "the operator's log is", log.Name())
+		o.log = log
+	}
+	o.cmd = exec.Command(o.binary, "run", "--leader-elect=false",
+		"--metrics-bind-address=127.0.0.1:18080", "--health-probe-bind-address=127.0.0.1:18081")
+	o.cmd.Stdout, o.cmd.Stderr = o.log, o.log
+	o.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	if err := o.cmd.Start(); err != nil {
+		return fmt.Errorf("start the operator (run `make build`): %w", err)
+	}
+	return nil
+}
+
+// kill ends the operator as a crash would, with SIGKILL.
+func (o *operatorProcess) kill() {
+	if o == nil || o.cmd == nil {
+		return
+	}
+	if err := o.cmd.Process.Kill(); err != nil && !errors.Is(err, os.ErrProcessDone) {
+		fmt.Fprintln(os.Stderr, "kill the operator:", err)
+	}
+	var ended *exec.ExitError
+	if err := o.cmd.Wait(); err != nil && !errors.As(err, &ended) {
+		fmt.Fprintln(os.Stderr, "wait for the operator:", err)
+	}
+	o.cmd = nil
+}

@@ -1,0 +1,238 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"valkey.gomomento.com/operator/cue/api/v1alpha1"
+)
+
+// A scenario is one script's own namespace on the shared Kubernetes.
+type scenario struct {
+	*suite
+	ns string
+	// applied are the files to delete at the end, menu objects among them.
+	applied []string
+}
+
+type scenarioKey struct{}
+
+func in(ts *testscript.TestScript) *scenario { return ts.Value(scenarioKey{}).(*scenario) }
+
+func (s *scenario) setUp(e *testscript.Env) error {
+	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Second)
+	defer cancel()
+	ns, remove, err := s.newNamespace(ctx)
+	if err != nil {
+		return err
+	}
+	s.ns = ns
+	e.Setenv("NS", ns)
+	e.Setenv("KUBECONFIG", os.Getenv("KUBECONFIG"))
+	e.Setenv("PATH", filepath.Join(s.cache, "bin")+string(os.PathListSeparator)+os.Getenv("PATH"))
+	e.Defer(func() {
+		for _, file := range s.applied {
+			if _, err := command(context.Background(), s.root, s.kubectl(), "delete", "--wait=false", "--ignore-not-found", "-n", s.ns, "-f", file); err != nil {
+				fmt.Fprintln(os.Stderr, err)
+			}
+		}
+		remove()
+	})
+	return nil
+}
+
+// commands is the vocabulary of the scenarios.
+var commands = map[string]func(*testscript.TestScript, bool, []string){
+	"apply":       cmdApply,       // apply FILE...: kubectl apply; $NS in a file is the scenario's namespace
+	"kubectl":     cmdKubectl,     // [!] kubectl ARG...: in the scenario's namespace
+	"available":   cmdAvailable,   // available DURATION CLUSTER...: each becomes Active and Available for its current spec
+	"condition":   cmdCondition,   // condition DURATION KIND NAME TYPE STATUS [REGEXP]: a condition shows, and its message matches
+	"formed":      cmdFormed,      // formed CLUSTER SHARDSxREPLICAS: exactly these servers know each other, every slot and epoch once
+	"gone":        cmdGone,        // gone DURATION CLUSTER...: nothing of it is left
+	"writes":      cmdWrites,      // writes CLUSTER COUNT: a cluster client sets and gets that many keys
+	"operator":    cmdOperator,    // operator start|kill: the operator's process
+	"blackhole":   cmdBlackhole,   // blackhole CLUSTER: the operator reaches none of its Pods, now or later
+	"certificate": cmdCertificate, // certificate SECRET CLUSTER [without-wildcard|without-ca]: a TLS Secret for it
+	"edit":        cmdEdit,        // edit KIND NAME JSON: merge-patch an object
+}
+
+func cmdApply(ts *testscript.TestScript, _ bool, args []string) {
+	s := in(ts)
+	for _, name := range args {
+		text := strings.ReplaceAll(ts.ReadFile(name), "$NS", s.ns)
+		file := ts.MkAbs(name + ".applied")
+		ts.Check(os.WriteFile(file, []byte(text), 0o600))
+		if strings.Contains(text, "namespace:") { // it says itself where it belongs
+			ts.Check(ts.Exec(s.kubectl(), "apply", "-f", file))
+		} else {
+			ts.Check(ts.Exec(s.kubectl(), "apply", "-n", s.ns, "-f", file))
+		}
+		s.applied = append(s.applied, file)
+	}
+}
+
+func cmdKubectl(ts *testscript.TestScript, neg bool, args []string) {
+	s := in(ts)
+	err := ts.Exec(s.kubectl(), append([]string{"-n", s.ns}, args...)...)
+	if (err != nil) != neg {
+		ts.Fatalf("kubectl %s: unexpected result: %v", strings.Join(args, " "), err)
+	}
+}
+
+func cmdEdit(ts *testscript.TestScript, _ bool, args []string) {
+	s := in(ts)
+	ts.Check(ts.Exec(s.kubectl(), "-n", s.ns, "patch", args[0], args[1], "--type=merge", "-p", args[2]))
+}
+
+func cmdOperator(ts *testscript.TestScript, _ bool, args []string) {
+	switch args[0] {
+	case "kill":
+		in(ts).operator.kill()
+	case "start":
+		ts.Check(in(ts).operator.start())
+	default:
+		ts.Fatalf("operator: start or kill")
+	}
+}
+
+func limit(ts *testscript.TestScript, text string) time.Duration {
+	d, err := time.ParseDuration(text)
+	ts.Check(err)
+	return d
+}
+
+func cmdAvailable(ts *testscript.TestScript, _ bool, args []string) {
+	s := in(ts)
+	start := time.Now()
+	for _, name := range args[1:] {
+		err := s.waitAvailable(context.Background(), limit(ts, args[0])-time.Since(start), client.ObjectKey{Namespace: s.ns, Name: name})
+		if err != nil {
+			s.explain(ts, name)
+		}
+		ts.Check(err)
+		ts.Logf("%s was available after %.1fs", name, time.Since(start).Seconds())
+	}
+}
+
+// waitAvailable waits until the cluster is Active and Available for its current spec.
+func (s *suite) waitAvailable(ctx context.Context, limit time.Duration, key client.ObjectKey) error {
+	return within(ctx, limit, func() error {
+		var c v1alpha1.ValkeyCluster
+		if err := s.kube.Get(ctx, key, &c); err != nil {
+			return err
+		}
+		if c.Status.State != "Active" || c.Status.ObservedGeneration != c.Generation ||
+			!meta.IsStatusConditionTrue(c.Status.Conditions, "Available") {
+			return fmt.Errorf("%s is %s: %s", key, c.Status.State, c.Status.Message)
+		}
+		return nil
+	})
+}
+
+// explain prints what a person would look at when a cluster does not come up.
+func (s *scenario) explain(ts *testscript.TestScript, cluster string) {
+	for _, args := range [][]string{
+		{"get", "valkeycluster", cluster, "-o", "yaml"},
+		{"get", "pods,valkeynodes", "-o", "wide"},
+		{"get", "events", "--sort-by=.lastTimestamp"},
+	} {
+		out, err := command(context.Background(), s.root, s.kubectl(), append([]string{"-n", s.ns}, args...)...)
+		ts.Logf("kubectl %s\n%s%v", strings.Join(args, " "), out, err)
+	}
+}
+
+func cmdCondition(ts *testscript.TestScript, _ bool, args []string) {
+	s := in(ts)
+	kind, name, typ, status := args[1], args[2], args[3], args[4]
+	want := regexp.MustCompile("")
+	if len(args) > 5 {
+		want = regexp.MustCompile(args[5])
+	}
+	obj := &unstructured.Unstructured{}
+	obj.SetGroupVersionKind(schema.GroupVersionKind{Group: "valkey.gomomento.com", Version: "v1alpha1", Kind: kind})
+	start := time.Now()
+	err := within(context.Background(), limit(ts, args[0]), func() error {
+		key := client.ObjectKey{Namespace: s.ns, Name: name}
+		if kind != "ValkeyCluster" && kind != "ValkeyNode" {
+			key.Namespace = ""
+		}
+		if err := s.kube.Get(context.Background(), key, obj); err != nil {
+			return err
+		}
+		return matches(obj, typ, status, want)
+	})
+	if err != nil {
+		s.explain(ts, name)
+	}
+	ts.Check(err)
+	ts.Logf("%s %s %s=%s after %.1fs", kind, name, typ, status, time.Since(start).Seconds())
+}
+
+func matches(obj *unstructured.Unstructured, typ, status string, want *regexp.Regexp) error {
+	conditions, _, err := unstructured.NestedSlice(obj.Object, "status", "conditions")
+	if err != nil {
+		return err
+	}
+	for _, each := range conditions {
+		c, ok := each.(map[string]any)
+		if !ok || c["type"] != typ {
+			continue
+		}
+		if c["status"] == status && want.MatchString(fmt.Sprint(c["message"])) {
+			return nil
+		}
+		return fmt.Errorf("condition %s is %v: %v", typ, c["status"], c["message"])
+	}
+	return fmt.Errorf("no condition %s", typ)
+}
+
+func cmdGone(ts *testscript.TestScript, _ bool, args []string) {
+	s := in(ts)
+	start := time.Now()
+	for _, name := range args[1:] {
+		ts.Check(s.waitGone(context.Background(), limit(ts, args[0])-time.Since(start), client.ObjectKey{Namespace: s.ns, Name: name}))
+		ts.Logf("%s was gone after %.1fs", name, time.Since(start).Seconds())
+	}
+}
+
+// waitGone waits until neither the cluster nor anything labelled as its own is left.
+func (s *suite) waitGone(ctx context.Context, limit time.Duration, key client.ObjectKey) error {
+	lists := func() []client.ObjectList {
+		return []client.ObjectList{
+			&v1alpha1.ValkeyNodeList{}, &corev1.PodList{}, &corev1.ConfigMapList{}, &corev1.SecretList{},
+			&corev1.ServiceList{}, &policyv1.PodDisruptionBudgetList{},
+		}
+	}
+	return within(ctx, limit, func() error {
+		var c v1alpha1.ValkeyCluster
+		if err := s.kube.Get(ctx, key, &c); err == nil {
+			return fmt.Errorf("%s still exists: %s", key, c.Status.Message)
+		} else if client.IgnoreNotFound(err) != nil {
+			return err
+		}
+		for _, list := range lists() {
+			if err := s.kube.List(ctx, list, client.InNamespace(key.Namespace),
+				client.MatchingLabels{"app.kubernetes.io/instance": key.Name}); err != nil {
+				return err
+			}
+			if n := meta.LenList(list); n > 0 {
+				return fmt.Errorf("%d left in %T", n, list)
+			}
+		}
+		return nil
+	})
+}

@@ -1,0 +1,208 @@
+package cluster
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/valkey-io/valkey-go"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"valkey.gomomento.com/operator/cue/api/v1alpha1"
+)
+
+// A member is one server as it describes itself and all others.
+type member struct {
+	pod   string
+	lines []string // its CLUSTER NODES
+	info  string   // its CLUSTER INFO
+	reads string   // how often it read from a connection, INFO's total_reads_processed line
+}
+
+// members asks every server of the cluster, as the operator's user.
+func (s *suite) members(ctx context.Context, key client.ObjectKey) ([]member, error) {
+	var pods corev1.PodList
+	if err := s.kube.List(ctx, &pods, client.InNamespace(key.Namespace),
+		client.MatchingLabels{"app.kubernetes.io/instance": key.Name}); err != nil {
+		return nil, err
+	}
+	var auth corev1.Secret
+	if err := s.kube.Get(ctx, client.ObjectKey{Namespace: key.Namespace, Name: key.Name + "-operator-auth"}, &auth); err != nil {
+		return nil, err
+	}
+	var cluster v1alpha1.ValkeyCluster
+	if err := s.kube.Get(ctx, key, &cluster); err != nil {
+		return nil, err
+	}
+	secret := ""
+	if cluster.Spec.TLS != nil {
+		secret = cluster.Spec.TLS.SecretRef
+	}
+	var out []member
+	for _, pod := range pods.Items {
+		trust, err := s.tlsConfig(ctx, key, secret, pod.Name)
+		if err != nil {
+			return nil, err
+		}
+		m, err := ask(ctx, pod.Status.PodIP+":6379", string(auth.Data["operator-password"]), trust)
+		if err != nil {
+			return nil, fmt.Errorf("ask %s: %w", pod.Name, err)
+		}
+		m.pod = pod.Name
+		out = append(out, m)
+	}
+	return out, nil
+}
+
+func ask(ctx context.Context, address, password string, trust *tls.Config) (member, error) {
+	c, err := valkey.NewClient(valkey.ClientOption{
+		InitAddress: []string{address}, Username: "_momento_operator", Password: password,
+		ForceSingleClient: true, DisableCache: true, TLSConfig: trust,
+	})
+	if err != nil {
+		return member{}, err
+	}
+	defer c.Close()
+	nodes, err := c.Do(ctx, c.B().Arbitrary("CLUSTER", "NODES").Build()).ToString()
+	if err != nil {
+		return member{}, err
+	}
+	info, err := c.Do(ctx, c.B().Arbitrary("CLUSTER", "INFO").Build()).ToString()
+	if err != nil {
+		return member{}, err
+	}
+	stats, err := c.Do(ctx, c.B().Info().Section("stats").Build()).ToString()
+	if err != nil {
+		return member{}, err
+	}
+	m := member{lines: strings.Split(strings.TrimSpace(nodes), "\n"), info: info}
+	for line := range strings.Lines(stats) {
+		if strings.HasPrefix(line, "total_reads_processed:") {
+			m.reads = strings.TrimSpace(line)
+		}
+	}
+	return m, nil
+}
+
+func cmdFormed(ts *testscript.TestScript, _ bool, args []string) {
+	var shards, replicas int
+	_, err := fmt.Sscanf(args[1], "%dx%d", &shards, &replicas)
+	ts.Check(err)
+	s := in(ts)
+	ts.Check(s.formed(context.Background(), client.ObjectKey{Namespace: s.ns, Name: args[0]}, shards, replicas))
+}
+
+// formed checks on the servers themselves that the cluster is whole: as many
+// members as there should be and no other id anywhere, one view of who is who,
+// every slot served, no config epoch twice.
+func (s *suite) formed(ctx context.Context, key client.ObjectKey, shards, replicas int) error {
+	members, err := s.members(ctx, key)
+	if err != nil {
+		return err
+	}
+	want := shards * (1 + replicas)
+	if len(members) != want {
+		return fmt.Errorf("%d pods, want %d", len(members), want)
+	}
+	var faults []error
+	views := map[string]bool{}
+	for _, m := range members {
+		if len(m.lines) != want {
+			faults = append(faults, fmt.Errorf("%s knows %d members, want %d:\n%s", m.pod, len(m.lines), want, strings.Join(m.lines, "\n")))
+		}
+		for _, line := range []string{"cluster_state:ok", "cluster_slots_assigned:16384", fmt.Sprintf("cluster_size:%d", shards)} {
+			if !strings.Contains(m.info, line) {
+				faults = append(faults, fmt.Errorf("%s does not say %s", m.pod, line))
+			}
+		}
+		view, err := rolesAndSlots(m.lines, shards, replicas)
+		if err != nil {
+			faults = append(faults, fmt.Errorf("%s: %w", m.pod, err))
+		}
+		views[view] = true
+	}
+	if len(views) > 1 {
+		faults = append(faults, fmt.Errorf("%d different views:\n%s", len(views), strings.Join(slices.Collect(maps.Keys(views)), "\n--\n")))
+	}
+	return errors.Join(faults...)
+}
+
+// rolesAndSlots reduces a CLUSTER NODES to what all members must agree on, and
+// checks the number of primaries, of replicas each, and that no primary's config epoch is another's.
+func rolesAndSlots(lines []string, shards, replicas int) (string, error) {
+	var view []string
+	epochs, followers, primaries := map[string]int{}, map[string]int{}, 0
+	for _, line := range lines {
+		f := strings.Fields(line)
+		if len(f) < 8 {
+			return "", fmt.Errorf("short line %q", line)
+		}
+		flags := strings.Replace(f[2], "myself,", "", 1)
+		view = append(view, strings.Join(append([]string{f[0], flags, f[3]}, f[8:]...), " "))
+		if f[7] != "connected" {
+			return "", fmt.Errorf("no link to %s", f[0])
+		}
+		if flags == "master" {
+			primaries++
+			epochs[f[6]]++
+		} else {
+			followers[f[3]]++
+		}
+	}
+	slices.Sort(view)
+	if primaries != shards || len(epochs) != shards {
+		return "", fmt.Errorf("%d primaries with %d epochs, want %d", primaries, len(epochs), shards)
+	}
+	for id, n := range followers {
+		if n != replicas {
+			return "", fmt.Errorf("%s has %d replicas, want %d", id, n, replicas)
+		}
+	}
+	return strings.Join(view, "\n"), nil
+}
+
+func cmdWrites(ts *testscript.TestScript, _ bool, args []string) {
+	s := in(ts)
+	var count int
+	_, err := fmt.Sscanf(args[1], "%d", &count)
+	ts.Check(err)
+	ts.Check(s.writes(context.Background(), client.ObjectKey{Namespace: s.ns, Name: args[0]}, count))
+}
+
+// writes sets keys through a cluster client and reads each back by value.
+func (s *suite) writes(ctx context.Context, key client.ObjectKey, count int) error {
+	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
+	defer cancel()
+	var pods corev1.PodList
+	if err := s.kube.List(ctx, &pods, client.InNamespace(key.Namespace),
+		client.MatchingLabels{"app.kubernetes.io/instance": key.Name}); err != nil {
+		return err
+	}
+	var seeds []string
+	for _, pod := range pods.Items {
+		seeds = append(seeds, pod.Status.PodIP+":6379")
+	}
+	c, err := valkey.NewClient(valkey.ClientOption{InitAddress: seeds, DisableCache: true})
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	for i := range count {
+		k, v := fmt.Sprintf("key-%d", i), fmt.Sprintf("value-%d", i)
+		if err := c.Do(ctx, c.B().Set().Key(k).Value(v).Build()).Error(); err != nil {
+			return fmt.Errorf("set %s: %w", k, err)
+		}
+		got, err := c.Do(ctx, c.B().Get().Key(k).Build()).ToString()
+		if err != nil || got != v {
+			return fmt.Errorf("get %s: %q, %w", k, got, err)
+		}
+	}
+	return nil
+}

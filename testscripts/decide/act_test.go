@@ -1,0 +1,100 @@
+package decide
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"valkey.gomomento.com/operator/actions"
+	"valkey.gomomento.com/operator/engine"
+)
+
+// act changes the world as the last decision's action would, when all goes well.
+func (w *world) act() error {
+	switch a := w.last.Args.(type) {
+	case *actions.GuardCluster:
+		w.Cluster.Finalizer = true
+	case *actions.RemoveCluster:
+		w.Nodes, w.Objects, w.Auth, w.Strays, w.Cluster.Finalizer = nil, nil, nil, nil, false
+	case *actions.CreateCredentials:
+		w.Auth = &engine.Auth{OperatorHash: "o", ReplHash: "r"}
+	case *actions.ApplyObjects:
+		w.Objects = slices.Clone(w.desired.Objects)
+	case *actions.RecordTarget:
+		target := w.desired.Topology
+		w.Cluster.Target, w.Cluster.State = &target, "Creating"
+	case *actions.DeclareActive:
+		w.Cluster.Target, w.Cluster.State = nil, "Active"
+	case *actions.CreateNodes:
+		for _, n := range a.Nodes {
+			w.addNode(n.ShardIndex)
+		}
+	default:
+		return w.actOnNodes()
+	}
+	return nil
+}
+
+func (w *world) actOnNodes() error {
+	switch a := w.last.Args.(type) {
+	case *actions.DeleteNodes:
+		w.Nodes = slices.DeleteFunc(w.Nodes, func(n engine.Node) bool { return slices.Contains(a.Nodes, n.Name) })
+	case *actions.ProvisionNodes:
+		for _, name := range a.Nodes {
+			n := w.node(name)
+			n.HasConfig, n.Pod = true, &engine.Pod{Phase: "Pending"}
+		}
+	case *actions.ActivateNodes:
+		for _, name := range a.Nodes {
+			w.node(name).Lifecycle = engine.Active
+		}
+	case *actions.SetSettings:
+		for _, c := range a.Changes {
+			maps.Copy(w.node(c.Node).Server.Settings, c.Settings)
+		}
+	case *actions.ForgetMembers:
+		for _, gone := range a.Departed {
+			w.forget(gone)
+		}
+	default:
+		return w.actOnServers()
+	}
+	return nil
+}
+
+func (w *world) actOnServers() error {
+	switch a := w.last.Args.(type) {
+	case *actions.PrepareServers:
+		for _, p := range a.Preparations {
+			w.prepare(p)
+		}
+	case *actions.IntroduceServers:
+		for _, in := range a.Introductions {
+			for _, m := range in.Meets {
+				w.meet(w.node(in.Node).Server, w.node(m.Node).Server)
+			}
+		}
+	case *actions.AttachReplicas:
+		for _, at := range a.Attachments {
+			w.follow(w.node(at.Node).Server, at.PrimaryID)
+		}
+	default:
+		return fmt.Errorf("the paper world does not know how to carry out %q", w.last.Action)
+	}
+	return nil
+}
+
+func (w *world) prepare(p engine.Preparation) {
+	s := w.node(p.Node).Server
+	maps.Copy(s.Settings, p.Settings)
+	me := s.Self()
+	me.Epoch, s.CurrentEpoch = max(me.Epoch, p.Epoch), max(s.CurrentEpoch, p.Epoch)
+	me.Slots = append(me.Slots, p.Slots...)
+}
+
+func (w *world) forget(gone engine.Oblivion) {
+	for _, name := range gone.By {
+		s := w.node(name).Server
+		s.Peers = slices.DeleteFunc(s.Peers, func(p engine.Peer) bool { return p.ID == gone.ID })
+	}
+}

@@ -1,0 +1,191 @@
+// Package decide holds the pure scenarios: what the operator would do next,
+// and why, in a cluster on paper. Each .txtar reads as a page of documentation;
+// the verbs it may use are listed in commands below.
+package decide
+
+import (
+	"flag"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"valkey.gomomento.com/operator/actions"
+	cuefiles "valkey.gomomento.com/operator/cue"
+	"valkey.gomomento.com/operator/engine"
+	"valkey.gomomento.com/operator/engine/ruleset"
+)
+
+var update = flag.Bool("update", false, "rewrite the want/ sections of the scenarios")
+
+func TestDecide(t *testing.T) {
+	rules := loadRules(t)
+	testscript.Run(t, testscript.Params{
+		Dir: ".", Cmds: commands,
+		RequireExplicitExec: true, RequireUniqueNames: true, UpdateScripts: *update,
+		Setup: func(e *testscript.Env) error {
+			e.Values[benchKey{}] = &bench{rules: rules}
+			return nil
+		},
+	})
+}
+
+func loadRules(t testing.TB) []engine.Rule {
+	t.Helper()
+	rules, err := ruleset.Load(cuefiles.FS, actions.New)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return rules
+}
+
+// A bench is one scenario: its world and the rules asked of it.
+type bench struct {
+	rules []engine.Rule
+	world *world
+}
+
+type benchKey struct{}
+
+func at(ts *testscript.TestScript) *bench { return ts.Value(benchKey{}).(*bench) }
+
+// commands is the vocabulary of the scenarios.
+var commands = map[string]func(*testscript.TestScript, bool, []string){
+	"cluster": cmdCluster, // cluster SHARDSxREPLICAS [formed]: a new ValkeyCluster, or one that is Active
+	"edit":    cmdEdit,    // edit FIELD VALUE: change the cluster's spec or object
+	"pods":    cmdPods,    // pods running|pending|failed NODE|all [TROUBLE]: what became of Pods
+	"lose":    cmdLose,    // lose pod|node|server|secret|object [NODE]: something vanishes
+	"tick":    cmdTick,    // tick DURATION: time passes
+	"decide":  cmdDecide,  // decide: print the decision
+	"act":     cmdAct,     // act: carry out the last decision on paper
+	"settle":  cmdSettle,  // settle: decide and act until it holds or has nothing to do; print each step
+}
+
+func cmdCluster(ts *testscript.TestScript, _ bool, args []string) {
+	var t engine.Topology
+	_, err := fmt.Sscanf(args[0], "%dx%d", &t.Shards, &t.ReplicasPerShard)
+	ts.Check(err)
+	b := at(ts)
+	b.world = newWorld(t)
+	if len(args) == 1 {
+		return
+	}
+	for range 50 {
+		d := b.step()
+		if d.Idle() {
+			return
+		}
+		for i := range b.world.Nodes {
+			if n := &b.world.Nodes[i]; n.Server == nil {
+				b.world.run(n)
+			}
+		}
+		if d.Acts() {
+			ts.Check(b.world.act())
+		}
+	}
+	ts.Fatalf("the cluster did not form: %v", b.world.last)
+}
+
+func cmdEdit(ts *testscript.TestScript, _ bool, args []string) {
+	w, value := at(ts).world, strings.Join(args[1:], " ")
+	switch args[0] {
+	case "paused":
+		w.Cluster.Paused = value == "true"
+	case "deleting":
+		w.Cluster.Deleting = true
+	case "image":
+		w.desired.Node.Image = value
+	case "problem":
+		w.desired.Problem = value
+	case "topology":
+		_, err := fmt.Sscanf(value, "%dx%d", &w.desired.Topology.Shards, &w.desired.Topology.ReplicasPerShard)
+		ts.Check(err)
+	case "service":
+		w.Objects = []engine.Object{{Kind: "Service", Name: "cart", Content: value}}
+	default:
+		ts.Fatalf("edit: no field %s", args[0])
+	}
+}
+
+func cmdPods(ts *testscript.TestScript, _ bool, args []string) {
+	w := at(ts).world
+	for i := range w.Nodes {
+		n := &w.Nodes[i]
+		if args[1] != "all" && args[1] != n.Name {
+			continue
+		}
+		switch args[0] {
+		case "running":
+			w.run(n)
+		case "failed":
+			n.Pod.Phase, n.Pod.Trouble, n.Server = "Failed", strings.Join(args[2:], " "), nil
+		case "pending":
+			n.Pod.Phase, n.Pod.Trouble = "Pending", strings.Join(args[2:], " ")
+		default:
+			ts.Fatalf("pods: no state %s", args[0])
+		}
+	}
+}
+
+func cmdLose(ts *testscript.TestScript, _ bool, args []string) {
+	w := at(ts).world
+	switch args[0] {
+	case "secret":
+		w.Auth = nil
+	case "object":
+		w.Objects = nil
+	case "server":
+		n := w.node(args[1])
+		n.Server, n.Silence = nil, "timeout"
+	case "pod":
+		n := w.node(args[1])
+		n.Server, n.Pod = nil, nil
+	default:
+		ts.Fatalf("lose: what is a %s?", args[0])
+	}
+}
+
+func cmdTick(ts *testscript.TestScript, _ bool, args []string) {
+	d, err := time.ParseDuration(args[0])
+	ts.Check(err)
+	at(ts).world.At = at(ts).world.At.Add(d)
+}
+
+// step lets gossip do its part, then decides.
+func (b *bench) step() engine.Decision {
+	b.world.gossip()
+	b.world.last = engine.Decide(engine.Diff(b.world.Snapshot, b.world.desired), b.rules)
+	return b.world.last
+}
+
+func cmdDecide(ts *testscript.TestScript, _ bool, _ []string) {
+	_, err := fmt.Fprint(ts.Stdout(), at(ts).step())
+	ts.Check(err)
+}
+
+func cmdAct(ts *testscript.TestScript, _ bool, _ []string) { ts.Check(at(ts).world.act()) }
+
+func cmdSettle(ts *testscript.TestScript, _ bool, _ []string) {
+	b := at(ts)
+	for range 50 {
+		d := b.step()
+		_, err := fmt.Fprintln(ts.Stdout(), headline(d))
+		ts.Check(err)
+		if !d.Acts() {
+			return
+		}
+		ts.Check(b.world.act())
+	}
+	ts.Fatalf("it never came to rest")
+}
+
+func headline(d engine.Decision) string {
+	line, _, _ := strings.Cut(d.String(), "\n")
+	if d.Waiting != "" {
+		line += ": " + d.Waiting
+	}
+	return line
+}

@@ -1,0 +1,159 @@
+package decide
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"valkey.gomomento.com/operator/engine"
+)
+
+// A world is a cluster on paper: enough of Kubernetes and Valkey to carry a
+// scenario from one decision to the next. Nothing in it takes time.
+type world struct {
+	engine.Snapshot
+	desired engine.Desired
+	last    engine.Decision
+	// named are the names ever given: a node's name is never used twice.
+	named map[string]bool
+}
+
+var epoch = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+
+const formingTimeout, finalTimeout = "500", "5000"
+
+func newWorld(t engine.Topology) *world {
+	w := &world{named: map[string]bool{}}
+	w.At = epoch
+	w.Cluster = engine.Cluster{Namespace: "shop", Name: "cart", UID: "u1", Generation: 1}
+	w.desired = engine.Desired{
+		Topology: t, FormingNodeTimeout: formingTimeout,
+		Node: engine.NodeSpec{
+			Image: "valkey:9.1", Memory: "1Gi", CPU: "1",
+			Settings: map[string]string{"cluster-node-timeout": finalTimeout},
+		},
+		Objects: []engine.Object{{Kind: "Service", Name: "cart", Content: "headless"}},
+	}
+	return w
+}
+
+func id(name string) string {
+	sum := sha256.Sum256([]byte(name))
+	return hex.EncodeToString(sum[:20])
+}
+
+// node returns the node by name, nil when there is none.
+func (w *world) node(name string) *engine.Node {
+	i := slices.IndexFunc(w.Nodes, func(n engine.Node) bool { return n.Name == name })
+	if i < 0 {
+		return nil
+	}
+	return &w.Nodes[i]
+}
+
+// addNode names nodes by shard and letter: 0a, 0b, 1a …
+func (w *world) addNode(shard int) {
+	name := ""
+	for letter := 'a'; ; letter++ {
+		name = fmt.Sprintf("%d%c", shard, letter)
+		if !w.named[name] {
+			break
+		}
+	}
+	w.named[name] = true
+	w.Nodes = append(w.Nodes, engine.Node{
+		Name: name, Created: w.At, Spec: w.desired.Node, Lifecycle: engine.Joining, ShardIndex: shard,
+		HasConfig: true, Pod: &engine.Pod{Phase: "Pending"},
+	})
+	slices.SortFunc(w.Nodes, func(a, b engine.Node) int { return strings.Compare(a.Name, b.Name) })
+}
+
+// run starts the node's Pod and server.
+func (w *world) run(n *engine.Node) {
+	n.Pod.Phase, n.Pod.Trouble = "Running", ""
+	n.Pod.IP = "10.0.0." + n.Name
+	n.Pod.Zone = "zone-" + n.Name[len(n.Name)-1:]
+	n.LastID = id(n.Name)
+	n.Server = &engine.Server{
+		ID: id(n.Name), Version: "9.1.2", Role: engine.Primary,
+		Settings: map[string]string{"cluster-node-timeout": finalTimeout},
+		Peers:    []engine.Peer{{ID: id(n.Name), Myself: true, Role: engine.Primary, Linked: true, IP: n.Pod.IP}},
+	}
+}
+
+// gossip lets every server that has met another learn all it says of itself.
+func (w *world) gossip() {
+	for range w.Nodes { // news travels one hop a round
+		for i := range w.Nodes {
+			if w.Nodes[i].Server != nil {
+				w.hearPeers(w.Nodes[i].Server)
+			}
+		}
+	}
+	for i := range w.Nodes {
+		if s := w.Nodes[i].Server; s != nil {
+			s.ClusterOK = w.slotsKnown(s)
+		}
+	}
+}
+
+func (w *world) hearPeers(s *engine.Server) {
+	for _, known := range slices.Clone(s.Peers) {
+		other := w.serverOf(known.ID)
+		if known.Myself {
+			continue
+		}
+		p := s.Peer(known.ID)
+		if other == nil {
+			p.Linked, p.Failed = false, true
+			continue
+		}
+		self := *other.Self()
+		self.Myself = false
+		*p = self
+		w.meet(other, s)
+		for _, friend := range other.Peers {
+			if met := w.serverOf(friend.ID); met != nil {
+				w.meet(s, met)
+			}
+		}
+	}
+}
+
+func (w *world) meet(a, b *engine.Server) {
+	if a.Peer(b.ID) != nil {
+		return
+	}
+	self := *b.Self()
+	self.Myself = false
+	a.Peers = append(a.Peers, self)
+	slices.SortFunc(a.Peers, func(x, y engine.Peer) int { return strings.Compare(x.ID, y.ID) })
+}
+
+func (w *world) serverOf(id string) *engine.Server {
+	for i := range w.Nodes {
+		if s := w.Nodes[i].Server; s != nil && s.ID == id {
+			return s
+		}
+	}
+	return nil
+}
+
+func (w *world) slotsKnown(s *engine.Server) bool {
+	count := 0
+	for _, p := range s.Peers {
+		for _, r := range p.Slots {
+			count += r.Len()
+		}
+	}
+	return count == 16384
+}
+
+func (w *world) follow(s *engine.Server, primary string) {
+	s.Role, s.PrimaryID, s.LinkUp = engine.Replica, primary, true
+	me := s.Self()
+	me.Role, me.PrimaryID = engine.Replica, primary
+}
