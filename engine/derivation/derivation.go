@@ -74,8 +74,7 @@ type Deriver struct {
 // specs is Desired.Problem; an error says that the CUE program itself is broken.
 // Results are shared between callers and must not be changed.
 func (d *Deriver) Derive(in Input) (engine.Desired, Extras, error) {
-	filled := fill(in)
-	key, err := filled.key()
+	key, err := in.key()
 	if err != nil {
 		return engine.Desired{}, Extras{}, fmt.Errorf("derive %s/%s: %w", in.Namespace, in.Name, err)
 	}
@@ -87,7 +86,7 @@ func (d *Deriver) Derive(in Input) (engine.Desired, Extras, error) {
 	if r, ok := d.memo.find(key); ok {
 		return r.desired, r.extras, nil
 	}
-	r, err := d.evaluate(in, filled)
+	r, err := d.evaluate(in, fill(in))
 	if err != nil {
 		return engine.Desired{}, Extras{}, fmt.Errorf("derive %s/%s: %w", in.Namespace, in.Name, err)
 	}
@@ -101,11 +100,11 @@ func (d *Deriver) evaluate(in Input, filled filled) (result, error) {
 	if in.Chain.Problem != "" {
 		return refused(in, in.Chain.Reason, in.Chain.Problem), nil
 	}
-	input := d.program.input.FillPath(cue.Path{}, filled.Derive)
+	input := d.program.input.FillPath(cue.Path{}, filled)
 	if err := input.Validate(cue.Concrete(true), cue.Final()); err != nil {
-		return refused(in, "InvalidSpec", inputProblem(err, filled.Derive)), nil
+		return refused(in, "InvalidSpec", inputProblem(err, filled)), nil
 	}
-	derived := d.program.derive.FillPath(inPath, filled.Derive)
+	derived := d.program.derive.FillPath(inPath, filled)
 	if err := derived.Validate(cue.Concrete(true), cue.Final()); err != nil {
 		return result{}, programError(err)
 	}

@@ -1,31 +1,21 @@
 package derivation
 
 import (
-	"crypto/sha256"
-	"encoding/json"
-	"fmt"
+	"cmp"
 
 	"k8s.io/apimachinery/pkg/api/resource"
 
 	"valkey.gomomento.com/operator/cue/api/v1alpha1"
 )
 
-// filled is an Input in the shape of CUE's #Input, with what the memo must know besides.
+// filled is an Input in the shape of #Input of cue/derive, defaults included.
 type filled struct {
-	Derive        derive
-	Chain         Chain
-	TLSProblem    string
-	ClusterDomain string
-}
-
-// derive mirrors #Input of cue/derive.
-type derive struct {
 	Name         string                              `json:"name"`
 	Namespace    string                              `json:"namespace"`
 	Cluster      v1alpha1.ValkeyClusterSpec          `json:"cluster"`
 	Chain        []layer                             `json:"chain"`
-	Images       map[string]v1alpha1.ValkeyImageSpec `json:"images,omitempty"`
-	Roles        map[string]v1alpha1.ValkeyRoleSpec  `json:"roles,omitempty"`
+	Images       map[string]v1alpha1.ValkeyImageSpec `json:"images"`
+	Roles        map[string]v1alpha1.ValkeyRoleSpec  `json:"roles"`
 	Operator     operator                            `json:"operator"`
 	MemoryBytes  int64                               `json:"memoryBytes,omitempty"`
 	OperatorHash string                              `json:"operatorHash"`
@@ -34,8 +24,8 @@ type derive struct {
 
 // operator mirrors #Operator.
 type operator struct {
-	NodeTimeout int    `json:"nodeTimeout,omitempty"`
-	ZoneSpread  string `json:"zoneSpread,omitempty"`
+	NodeTimeout int    `json:"nodeTimeout"`
+	ZoneSpread  string `json:"zoneSpread"`
 	RequireACL  bool   `json:"requireACL"`
 }
 
@@ -57,20 +47,34 @@ type layerSpec struct {
 
 func fill(in Input) filled {
 	return filled{
-		Derive: derive{
-			Name: in.Name, Namespace: in.Namespace,
-			Cluster:      cluster(in.Cluster),
-			Chain:        layers(in.Chain.Configs),
-			Images:       in.Images,
-			Roles:        in.Roles,
-			Operator:     operator{in.Operator.NodeTimeout, in.Operator.DefaultZoneSpread, in.Operator.RequireACL},
-			MemoryBytes:  memory(in.Chain.Configs),
-			OperatorHash: in.OperatorHash, ReplHash: in.ReplHash,
-		},
-		Chain:         in.Chain,
-		TLSProblem:    in.TLSProblem,
-		ClusterDomain: in.Operator.ClusterDomain,
+		Name: in.Name, Namespace: in.Namespace,
+		Cluster:      cluster(in.Cluster),
+		Chain:        layers(in.Chain.Configs),
+		Images:       orEmpty(in.Images),
+		Roles:        orEmpty(in.Roles),
+		Operator:     in.Operator.filled(),
+		MemoryBytes:  memory(in.Chain.Configs),
+		OperatorHash: in.OperatorHash, ReplHash: in.ReplHash,
 	}
+}
+
+// defaultNodeTimeout is in milliseconds. Valkey's own 15000 makes a failover take 25 seconds; far less mistakes a busy
+// machine for a dead one.
+const defaultNodeTimeout = 5000
+
+func (d Defaults) filled() operator {
+	return operator{
+		NodeTimeout: cmp.Or(d.NodeTimeout, defaultNodeTimeout),
+		ZoneSpread:  cmp.Or(d.DefaultZoneSpread, string(v1alpha1.BestEffort)),
+		RequireACL:  d.RequireACL,
+	}
+}
+
+func orEmpty[V any](m map[string]V) map[string]V {
+	if m == nil {
+		return map[string]V{}
+	}
+	return m
 }
 
 func cluster(spec v1alpha1.ValkeyClusterSpec) v1alpha1.ValkeyClusterSpec {
@@ -129,13 +133,4 @@ func memory(configs []NamedConfig) int64 {
 		return q.Value()
 	}
 	return 0
-}
-
-// key identifies equal inputs.
-func (f filled) key() ([sha256.Size]byte, error) {
-	b, err := json.Marshal(f)
-	if err != nil {
-		return [sha256.Size]byte{}, fmt.Errorf("hash the input: %w", err)
-	}
-	return sha256.Sum256(b), nil
 }

@@ -12,7 +12,7 @@ import (
 const maxProblem = 1024
 
 // inputProblem words what is wrong with an input, one clause for each field.
-func inputProblem(err error, in derive) string {
+func inputProblem(err error, in filled) string {
 	var clauses []string
 	for _, e := range cueerrors.Errors(err) {
 		clauses = append(clauses, in.clause(e.Path(), e))
@@ -22,7 +22,7 @@ func inputProblem(err error, in derive) string {
 }
 
 // clause names the object and field that path leads to.
-func (in derive) clause(path []string, e cueerrors.Error) string {
+func (in filled) clause(path []string, e cueerrors.Error) string {
 	format, args := e.Msg()
 	said := fmt.Sprintf(format, args...)
 	path = slices.DeleteFunc(slices.Clone(path), func(label string) bool { return strings.HasPrefix(label, "#") })
@@ -33,7 +33,7 @@ func (in derive) clause(path []string, e cueerrors.Error) string {
 }
 
 // locate turns a path of #Input into words for the user.
-func (in derive) locate(path []string) string {
+func (in filled) locate(path []string) string {
 	for i := range path {
 		path[i] = strings.Trim(path[i], `"`) // CUE quotes labels such as "maxmemory-policy"
 	}
@@ -55,7 +55,7 @@ func (in derive) locate(path []string) string {
 }
 
 // configName is the name of the config at an index of the chain.
-func (in derive) configName(index string) string {
+func (in filled) configName(index string) string {
 	for i, l := range in.Chain {
 		if fmt.Sprint(i) == index {
 			return l.Name

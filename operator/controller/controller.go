@@ -27,7 +27,8 @@ import (
 	"valkey.gomomento.com/operator/operator/report"
 )
 
-// passLimit ends a pass that hangs, so that one cluster cannot keep a worker for itself. What it was doing is done again.
+// passLimit ends a pass that hangs, and again its report, so that one cluster cannot keep a worker for itself. What it was
+// doing is done again.
 const passLimit = 30 * time.Second
 
 // An Observer looks at one cluster. The error is observe.ErrNoCluster when it is gone.
@@ -174,6 +175,8 @@ func (l *Loop) act(ctx context.Context, seen observe.Observation, pass report.Pa
 // report tells of the pass and says what follows from it. An action that lost a race against another writer is no news:
 // the object moved since it was observed, and the next look shows how.
 func (l *Loop) report(ctx context.Context, pass report.Pass) outcome {
+	ctx, cancel := context.WithTimeout(ctx, passLimit)
+	defer cancel()
 	key := client.ObjectKeyFromObject(pass.Cluster)
 	if apierrors.IsConflict(pass.Err) {
 		return done(l.streaks.count(key, pass.Decision, time.Now()).repeats)
@@ -187,7 +190,7 @@ func (l *Loop) report(ctx context.Context, pass report.Pass) outcome {
 	case err != nil:
 		return failed(err)
 	default:
-		return conclude(pass.Decision, pass.Facts, l.streaks.count(key, pass.Decision, time.Now()))
+		return conclude(pass, l.streaks.count(key, pass.Decision, time.Now()))
 	}
 }
 

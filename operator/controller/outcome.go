@@ -7,6 +7,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"valkey.gomomento.com/operator/engine"
+	"valkey.gomomento.com/operator/operator/report"
 )
 
 const (
@@ -24,6 +25,9 @@ const (
 	soonFor = 10 * time.Second
 	// later is how soon a cluster is looked at again that waits for longer than soonFor, or has a server that is silent.
 	later = time.Second
+	// secretLook is how soon a cluster is looked at again whose TLS Secret cannot be used: Secrets of users are not
+	// watched, so that nothing says when it is mended.
+	secretLook = 5 * time.Second
 	// resync is how soon an idle cluster is looked at again: changes in Kubernetes and broken connections wake it, what
 	// else goes on between its servers does not.
 	resync = 30 * time.Second
@@ -63,13 +67,16 @@ func (o outcome) result() (ctrl.Result, error) {
 	return ctrl.Result{RequeueAfter: o.after}, o.err
 }
 
-// conclude says what follows from a decision that was carried out without an error.
-func conclude(d engine.Decision, f *engine.Facts, row streak) outcome {
+// conclude says what follows from a pass whose decision was carried out without an error.
+func conclude(pass report.Pass, row streak) outcome {
+	f := pass.Facts
 	switch {
-	case d.Acts():
+	case pass.Decision.Acts():
 		return done(row.repeats)
 	case f.Cluster.Paused || f.Cluster.Deleting:
 		return awaiting()
+	case pass.Certificate != nil && pass.Certificate.Problem != "":
+		return looking(secretLook)
 	case forming(f) && row.lasted < soonFor:
 		return looking(soon)
 	case forming(f) || len(f.Nodes.Silent) > 0:

@@ -60,26 +60,9 @@ func nodeOf(n *v1alpha1.ValkeyNode) engine.Node {
 		Name: n.Name, UID: string(n.UID),
 		Created:    n.CreationTimestamp.Time,
 		Deleting:   n.DeletionTimestamp != nil,
-		Lifecycle:  lifecycleOf(n),
+		Spec:       objects.NodeSpec(n.Spec),
+		Lifecycle:  engine.Lifecycle(cmp.Or(n.Spec.Lifecycle, v1alpha1.LifecycleActive)),
 		ShardIndex: int(n.Spec.ShardIndex),
 		LastID:     n.Status.NodeID,
-		Spec: engine.NodeSpec{
-			Image: n.Spec.Image, CPU: n.Spec.CPU, Memory: n.Spec.Memory,
-			Settings:  n.Spec.ValkeySettings,
-			TLSSecret: n.Spec.TLSSecret,
-			Placement: placementOf(n.Spec.Placement),
-		},
 	}
-}
-
-func lifecycleOf(n *v1alpha1.ValkeyNode) engine.Lifecycle {
-	return engine.Lifecycle(cmp.Or(n.Spec.Lifecycle, v1alpha1.LifecycleActive))
-}
-
-func placementOf(p *v1alpha1.Placement) engine.Placement {
-	if p == nil {
-		return engine.Placement{}
-	}
-	zones := slices.Sorted(slices.Values(p.Zones))
-	return engine.Placement{Zones: zones, ZoneSpread: string(p.ZoneSpread), NodeSelector: p.NodeSelector}
 }

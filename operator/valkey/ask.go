@@ -55,7 +55,7 @@ func asked(settings []string) []string {
 	return slices.Compact(names)
 }
 
-// understand makes a Server of the replies. One that loads its data answers INFO and little else.
+// understand makes a Server of the replies. One that loads its data answers all of them.
 func understand(r []valkeygo.ValkeyResult) (*engine.Server, error) {
 	var s engine.Server
 	if err := read(r[0], &s, parseInfo); err != nil {
@@ -64,9 +64,6 @@ func understand(r []valkeygo.ValkeyResult) (*engine.Server, error) {
 	err := read(r[1], &s, takePeers)
 	if err == nil {
 		err = read(r[2], &s, parseClusterInfo)
-	}
-	if err != nil && s.Loading {
-		return &engine.Server{Loading: true, Version: s.Version, Uptime: s.Uptime, UsedMemory: s.UsedMemory, MaxMemory: s.MaxMemory}, nil
 	}
 	if err != nil {
 		return nil, err

@@ -97,6 +97,7 @@ func (c *connection) options(a Access, broken func()) valkeygo.ClientOption {
 		ForceSingleClient:   true,
 		DisableCache:        true,
 		DisableRetry:        true,
+		AlwaysRESP2:         true, // in RESP3 the library leaves the "txt:" before INFO and CLUSTER NODES
 		AlwaysPipelining:    true, // its reader waits on the socket, so that a break is noticed when it happens
 		PipelineMultiplex:   -1,   // one connection
 		RingScaleEachConn:   ringScale,

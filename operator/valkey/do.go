@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -94,18 +92,11 @@ func reply(r valkeygo.ValkeyResult) actions.Reply {
 	return actions.Reply{Text: strings.Join(lines(m, nil), "\n")}
 }
 
-// lines are the strings and numbers of a reply in their order, those of nested arrays included; the entries of
-// a map, which has no order, come sorted by key.
+// lines are the strings and numbers of a reply in their order, those of nested arrays included.
 func lines(m valkeygo.ValkeyMessage, to []string) []string {
 	if entries, err := m.ToArray(); err == nil {
 		for _, entry := range entries {
 			to = lines(entry, to)
-		}
-		return to
-	}
-	if entries, err := m.ToMap(); err == nil {
-		for _, key := range slices.Sorted(maps.Keys(entries)) {
-			to = lines(entries[key], append(to, key))
 		}
 		return to
 	}

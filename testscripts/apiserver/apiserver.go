@@ -139,11 +139,18 @@ func ready(config *rest.Config) error {
 
 // binaries is where `make localkube` puts what it builds.
 func binaries() (string, error) {
+	if cache := os.Getenv("LOCALKUBE_CACHE"); cache != "" {
+		return complete(filepath.Join(cache, "bin"))
+	}
 	cache, err := os.UserCacheDir()
 	if err != nil {
 		return "", fmt.Errorf("find the cache directory: %w", err)
 	}
-	bin := filepath.Join(cache, "valkey-operator", "localkube", "bin")
+	return complete(filepath.Join(cache, "valkey-operator", "localkube", "bin"))
+}
+
+// complete returns the directory if it has what a server consists of.
+func complete(bin string) (string, error) {
 	for _, name := range []string{"etcd", "kube-apiserver"} {
 		if _, err := os.Stat(filepath.Join(bin, name)); err != nil {
 			return "", fmt.Errorf("no %s to test with: run `make localkube`, or set KUBECONFIG to a cluster of yours: %w", name, err)

@@ -64,7 +64,7 @@ func (s *suite) members(ctx context.Context, key client.ObjectKey) ([]member, er
 func ask(ctx context.Context, address, password string, trust *tls.Config) (member, error) {
 	c, err := valkey.NewClient(valkey.ClientOption{
 		InitAddress: []string{address}, Username: "_momento_operator", Password: password,
-		ForceSingleClient: true, DisableCache: true, TLSConfig: trust,
+		ForceSingleClient: true, DisableCache: true, AlwaysRESP2: true, TLSConfig: trust,
 	})
 	if err != nil {
 		return member{}, err

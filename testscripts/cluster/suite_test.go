@@ -85,27 +85,15 @@ func (s *suite) setUp() error {
 	return s.operator.start()
 }
 
-// installCRDs renders the chart's CRDs with the real Helm and applies them.
+// installCRDs applies the CRDs that the chart installs, without the chart.
 func (s *suite) installCRDs() error {
-	ctx, cancel := context.WithTimeout(context.Background(), 3*time.Minute)
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
-	manifests, err := command(ctx, s.root, "go", "tool", "-modfile=tools/go.mod", "helm", "template", "crds",
-		"charts/valkey-operator", "--show-only", "templates/crds/*.yaml")
-	if err != nil {
+	const crds = "cue/api/crds"
+	if _, err := command(ctx, s.root, s.kubectl(), "apply", "-f", crds); err != nil {
 		return err
 	}
-	file, err := os.CreateTemp("", "crds-*.yaml")
-	if err != nil {
-		return err
-	}
-	defer os.Remove(file.Name())
-	if err := os.WriteFile(file.Name(), []byte(manifests), 0o600); err != nil {
-		return err
-	}
-	if _, err := command(ctx, s.root, s.kubectl(), "apply", "-f", file.Name()); err != nil {
-		return err
-	}
-	_, err = command(ctx, s.root, s.kubectl(), "wait", "--for=condition=Established", "--timeout=60s", "-f", file.Name())
+	_, err := command(ctx, s.root, s.kubectl(), "wait", "--for=condition=Established", "--timeout=30s", "-f", crds)
 	return err
 }
 

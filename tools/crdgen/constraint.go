@@ -3,10 +3,9 @@ package main
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"math"
-	"slices"
 	"strconv"
+	"strings"
 
 	"cuelang.org/go/cue"
 	cueerrors "cuelang.org/go/cue/errors"
@@ -81,7 +80,7 @@ func worded(v cue.Value, s *v1.JSONSchemaProps, message string) error {
 	}
 	s.MaxLength, s.MinLength = found.MaxLength, found.MinLength
 	rule := conjunction(found)
-	if rule == "" || message == "" {
+	if rule == "" || message == "" || found.Minimum != nil || found.Maximum != nil {
 		return errors.New("error(…) must stand beside a pattern")
 	}
 	s.XValidations = append(s.XValidations, v1.ValidationRule{Rule: rule, Message: message})
@@ -89,24 +88,18 @@ func worded(v cue.Value, s *v1.JSONSchemaProps, message string) error {
 }
 
 func conjunction(s *v1.JSONSchemaProps) string {
-	rule := ""
-	add := func(term string) {
-		if rule != "" {
-			rule += " && "
-		}
-		rule += term
-	}
+	var terms []string
 	if s.Pattern != "" {
-		add("self.matches(" + strconv.Quote(s.Pattern) + ")")
+		terms = append(terms, "self.matches("+strconv.Quote(s.Pattern)+")")
 	}
 	for _, p := range s.AllOf {
 		if p.Not != nil {
-			add("!self.matches(" + strconv.Quote(p.Not.Pattern) + ")")
+			terms = append(terms, "!self.matches("+strconv.Quote(p.Not.Pattern)+")")
 			continue
 		}
-		add("self.matches(" + strconv.Quote(p.Pattern) + ")")
+		terms = append(terms, "self.matches("+strconv.Quote(p.Pattern)+")")
 	}
-	return rule
+	return strings.Join(terms, " && ")
 }
 
 // words are the text of an error("…").
@@ -177,7 +170,3 @@ func call(args []cue.Value, s *v1.JSONSchemaProps) error {
 	}
 	return nil
 }
-
-func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
-
-func contains(list []string, s string) bool { return slices.Contains(list, s) }

@@ -2,6 +2,8 @@ package main
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"cuelang.org/go/cue"
@@ -155,10 +157,23 @@ func attributes(v cue.Value, s *v1.JSONSchemaProps) error {
 	return nil
 }
 
+// known are the attributes and their arguments. @go is for the Go types.
+var known = map[string][]string{
+	"cel":       {"rule", "message", "fieldPath"},
+	"immutable": {"except", "message"},
+	"crd":       {"listType", "listMapKey", "format", "opaque"},
+}
+
 func attribute(a cue.Attribute, s *v1.JSONSchemaProps) error {
+	if a.Name() == "go" {
+		return nil
+	}
 	args := map[string]string{}
 	for i := range a.NumArgs() {
 		key, value := a.Arg(i)
+		if !slices.Contains(known[a.Name()], key) {
+			return fmt.Errorf("unknown: %s", key)
+		}
 		args[key] = value
 	}
 	switch a.Name() {
@@ -169,34 +184,28 @@ func attribute(a cue.Attribute, s *v1.JSONSchemaProps) error {
 	case "immutable":
 		s.XValidations = append(s.XValidations, immutable(s, args["except"], args["message"]))
 	case "crd":
-		return extend(args, s)
+		extend(args, s)
 	}
 	return nil
 }
 
-func extend(args map[string]string, s *v1.JSONSchemaProps) error {
-	for key, value := range args {
-		switch key {
-		case "listType":
-			s.XListType = &value
-		case "listMapKey":
-			s.XListMapKeys = []string{value}
-		case "format":
-			s.Format = value
-		default:
-			return fmt.Errorf("unknown argument %s", key)
-		}
+func extend(args map[string]string, s *v1.JSONSchemaProps) {
+	s.Format = args["format"]
+	if kind, ok := args["listType"]; ok {
+		s.XListType = &kind
 	}
-	return nil
+	if key, ok := args["listMapKey"]; ok {
+		s.XListMapKeys = []string{key}
+	}
 }
 
 // immutable is the rule that no property but the exceptions, separated by spaces, may change, appear or go.
 func immutable(s *v1.JSONSchemaProps, except, message string) v1.ValidationRule {
 	var same []string
-	for _, name := range sortedKeys(s.Properties) {
+	for _, name := range slices.Sorted(maps.Keys(s.Properties)) {
 		switch {
-		case contains(strings.Fields(except), name):
-		case contains(s.Required, name):
+		case slices.Contains(strings.Fields(except), name):
+		case slices.Contains(s.Required, name):
 			same = append(same, fmt.Sprintf("self.%[1]s == oldSelf.%[1]s", name))
 		default: // self.?name would be shorter, but the API server takes its cost for unbounded.
 			same = append(same, fmt.Sprintf("(has(self.%[1]s) ? has(oldSelf.%[1]s) && self.%[1]s == oldSelf.%[1]s : !has(oldSelf.%[1]s))", name))

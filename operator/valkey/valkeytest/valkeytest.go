@@ -23,12 +23,10 @@ import (
 var Versions = []string{"9.1", "8.1", "8.0"}
 
 const (
-	// Password is that of the user _momento_operator, who may do everything here.
-	Password = "correct horse battery staple"
+	// Password is that of the user _momento_operator, who may do everything here. It has the form of a cluster's.
+	Password = "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef"
 	// Revision is the revision of the ACL file: the password hash of _momento_revision.
 	Revision = "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855"
-	// operatorHash is the SHA-256 of Password.
-	operatorHash = "c4bbcb1fbec99d65bf59d85c8cb62ee2db963f0fe106f483d9afa73bd4e39a8a"
 	// startTimeout bounds the wait for a server to listen: milliseconds on an idle machine, seconds on one that builds.
 	startTimeout = 30 * time.Second
 	// port is the one that every server of a cluster listens on.
@@ -58,7 +56,8 @@ func (s *Server) Run(t testing.TB, version string, directives ...string) {
 	t.Helper()
 	s.write(t, "users.acl", users)
 	args := []string{"--port", port, "--bind", s.IP, "--dir", s.Dir, "--aclfile", filepath.Join(s.Dir, "users.acl"),
-		"--cluster-enabled", "yes", "--cluster-announce-ip", s.IP, "--repl-diskless-sync-delay", "0"}
+		"--cluster-enabled", "yes", "--cluster-announce-ip", s.IP,
+		"--primaryuser", "_momento_operator", "--primaryauth", Password, "--repl-diskless-sync-delay", "0"}
 	cmd := exec.Command(binary(t, version), slices.Concat(args, directives)...)
 	var err error
 	if cmd.Stdout, err = os.Create(filepath.Join(s.Dir, "log")); err != nil {
@@ -77,7 +76,7 @@ func (s *Server) Run(t testing.TB, version string, directives ...string) {
 var users = strings.Join([]string{
 	"user default off",
 	"user _momento_revision off #" + Revision,
-	"user _momento_operator on #" + operatorHash + " ~* &* +@all", "",
+	"user _momento_operator on >" + Password + " ~* &* +@all", "",
 }, "\n")
 
 // exited passes over how a server ends: all of them are killed.

@@ -112,6 +112,9 @@ func (c Cluster) prepare(nodes int) error {
 		if err := cgroup.Make(c.Layout.CgroupRoot(), names); err != nil {
 			return err
 		}
+		if err := c.plantSeed(); err != nil {
+			return err
+		}
 	}
 	return hostnet.Up(c.Layout)
 }
@@ -162,7 +165,7 @@ func (c Cluster) clean() error {
 // removeState removes what up has made, by name, because the directory may have been chosen by the user.
 func (c Cluster) removeState() error {
 	l := c.Layout
-	ours := []string{l.Kubeconfig(), l.Ready(), l.PKI(), l.Machine(layout.ControlPlane)}
+	ours := []string{l.Kubeconfig(), l.Ready(), l.PKI(), l.Machine(layout.ControlPlane), l.Machine(machine.SeedName)}
 	for i := 1; i <= layout.MaxNodes; i++ {
 		ours = append(ours, l.Machine(layout.NodeName(i)))
 	}

@@ -46,6 +46,9 @@ func (c Cluster) admit(config machine.Config, pid int) error {
 	if err := c.ledger().Add(entry); err != nil {
 		return err
 	}
+	if config.Seed() {
+		return nil
+	}
 	return hostnet.Connect(c.Layout, config.Name, config.Index, pid)
 }
 
@@ -56,7 +59,7 @@ func (c Cluster) spawn(name string, config *os.File) (*os.Process, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := os.MkdirAll(c.Layout.Machine(name), 0o755); err != nil {
+	if err := c.makeDisk(name); err != nil {
 		return nil, err
 	}
 	log, err := os.OpenFile(filepath.Join(c.Layout.Machine(name), "machine.log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)

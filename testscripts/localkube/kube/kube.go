@@ -73,7 +73,9 @@ func (c *Client) Ready(ctx context.Context) (bool, error) {
 // NodesReady says whether so many nodes have the condition Ready.
 func (c *Client) NodesReady(ctx context.Context, want int) (bool, error) {
 	var nodes struct {
-		Items []struct{ Status struct{ Conditions []condition } }
+		Items []struct {
+			Status struct{ Conditions []condition }
+		}
 	}
 	if err := c.decode(ctx, "/api/v1/nodes", &nodes); err != nil {
 		return false, err
@@ -89,7 +91,9 @@ func (c *Client) NodesReady(ctx context.Context, want int) (bool, error) {
 
 // NodeReady says whether that node has the condition Ready and has been started anew since a time.
 func (c *Client) NodeReady(ctx context.Context, name string, since time.Time) (bool, error) {
-	var node struct{ Status struct{ Conditions []condition } }
+	var node struct {
+		Status struct{ Conditions []condition }
+	}
 	if err := c.decode(ctx, "/api/v1/nodes/"+name, &node); err != nil {
 		return false, err
 	}

@@ -14,6 +14,9 @@ func (l Layout) Rootfs(name string) string { return filepath.Join(l.Cache, "root
 // Images is the directory of the image archives that every node imports when it starts.
 func (l Layout) Images() string { return filepath.Join(l.Cache, "images") }
 
+// Seed is a node's containerd directory with all images unpacked; every new node starts with a copy.
+func (l Layout) Seed() string { return filepath.Join(l.Cache, "seed") }
+
 // Versions is the file that lists the Valkey versions at hand, newest first, one `minor exact` pair a line.
 func (l Layout) Versions() string { return filepath.Join(l.Cache, "versions") }
 

@@ -19,6 +19,9 @@ const Command = "machine"
 // recorded and connected; when the parent dies before that, the machine reads nothing and ends.
 const ConfigDescriptor = 3
 
+// SeedName is the name of the machine that unpacks the images once for all nodes, and then ends.
+const SeedName = "seed"
+
 // Config is all that a machine is told.
 type Config struct {
 	Layout layout.Layout
@@ -27,10 +30,13 @@ type Config struct {
 	Nodes  int // how many nodes the cluster has
 }
 
+// Seed says whether the machine only unpacks the images. Such a one has no network.
+func (c Config) Seed() bool { return c.Name == SeedName }
+
 // Worker says whether the machine is a node.
 func (c Config) Worker() bool { return c.Index > 0 }
 
-// Run is the life of a machine; it returns only when the machine cannot start.
+// Run is the life of a machine; it returns when the machine cannot start or, for the seed, is done.
 func Run() error {
 	pipe := os.NewFile(ConfigDescriptor, "config")
 	var c Config
@@ -45,18 +51,31 @@ func Run() error {
 	}
 	s := newSupervisor(c)
 	go s.reap()
-	start := startControlPlane
-	if c.Worker() {
-		start = startNode
-	}
 	if err := start(s, c); err != nil {
 		return fmt.Errorf("start %s: %w", c.Name, err)
+	}
+	if c.Seed() {
+		return nil
 	}
 	select {}
 }
 
+func start(s *supervisor, c Config) error {
+	switch {
+	case c.Seed():
+		return plantSeed(s, c)
+	case c.Worker():
+		return startNode(s, c)
+	}
+	return startControlPlane(s, c)
+}
+
 func prepare(c Config) error {
-	for _, step := range []func(Config) error{nameHost, connect, enterRoot, writeFiles} {
+	steps := []func(Config) error{nameHost, connect, enterRoot, writeFiles}
+	if c.Seed() {
+		steps = []func(Config) error{nameHost, enterRoot, writeFiles}
+	}
+	for _, step := range steps {
 		if err := step(c); err != nil {
 			return err
 		}

@@ -13,7 +13,9 @@ import (
 	"valkey.gomomento.com/operator/testscripts/localkube/layout"
 )
 
-// startNode starts containerd, lets it unpack the images, and starts the kubelet when the API server can take the node's
+const containerdDir = "/var/lib/containerd"
+
+// startNode starts containerd, lets it unpack the images unless its disk came with them, and starts the kubelet when the API server can take the node's
 // registration: whoever sees the node Ready finds the images there.
 func startNode(s *supervisor, c Config) error {
 	files, err := render(c, "containerd.toml", "10-bridge.conflist", "kubelet.yaml", "kube-proxy.yaml")
@@ -37,10 +39,22 @@ func startNode(s *supervisor, c Config) error {
 	return nil
 }
 
+// plantSeed unpacks the images into a disk that is the model of all nodes' disks.
+func plantSeed(s *supervisor, c Config) error {
+	files, err := render(c, "containerd.toml")
+	if err != nil {
+		return err
+	}
+	s.keep("containerd", "--config", files["containerd.toml"])
+	return importImages(s, c)
+}
+
+// Imported is the file that says of a containerd directory that the images are in it.
+func Imported(containerd string) string { return filepath.Join(containerd, "images-imported") }
+
 // importImages does nothing on a disk that had them before.
 func importImages(s *supervisor, c Config) error {
-	done := filepath.Join(c.Layout.Machine(c.Name), "images-imported")
-	if _, err := os.Stat(done); err == nil {
+	if _, err := os.Stat(Imported(containerdDir)); err == nil {
 		return nil
 	}
 	answers := func(context.Context) (bool, error) { err := s.ctr("version"); return err == nil, err }
@@ -57,7 +71,7 @@ func importImages(s *supervisor, c Config) error {
 			return fmt.Errorf("import %s: %w", archive, err)
 		}
 	}
-	if err := os.WriteFile(done, nil, 0o644); err != nil {
+	if err := os.WriteFile(Imported(containerdDir), nil, 0o644); err != nil {
 		return fmt.Errorf("note the import of images: %w", err)
 	}
 	return nil

@@ -10,9 +10,6 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// nodeRootfs is the rootfs whose programs (a shell, nft, mount) a machine has beside the Kubernetes components.
-const nodeRootfs = "node"
-
 // mount is one step of putting the root file system together. target is relative to the new root.
 type mount struct {
 	source, target, kind string
@@ -48,14 +45,15 @@ func mounts(c Config) []mount {
 		{"sysfs", "/sys", "sysfs", 0},
 		{"/sys/fs/cgroup", "/sys/fs/cgroup", "", unix.MS_BIND | unix.MS_REC},
 		{"/dev", "/dev", "", unix.MS_BIND | unix.MS_REC},
-		{c.Layout.Rootfs(nodeRootfs) + "/usr", "/usr", "", unix.MS_BIND},
-		{c.Layout.Cache, c.Layout.Cache, "", unix.MS_BIND},
-		{c.Layout.State, c.Layout.State, "", unix.MS_BIND},
+		{filepath.Join(disk, "usr"), "/usr", "", unix.MS_BIND},
 		{"tmpfs", "/run", "tmpfs", 0},
 		{"tmpfs", "/tmp", "tmpfs", 0},
+		// After /tmp and /run, because they may be in there.
+		{c.Layout.Cache, c.Layout.Cache, "", unix.MS_BIND},
+		{c.Layout.State, c.Layout.State, "", unix.MS_BIND},
 	}
 	// These survive a crash of the machine, as a disk would.
-	for _, dir := range []string{"/var/lib/kubelet", "/var/lib/containerd", "/var/log/pods"} {
+	for _, dir := range []string{"/var/lib/kubelet", containerdDir, "/var/log/pods"} {
 		list = append(list, mount{filepath.Join(disk, filepath.Base(dir)), dir, "", unix.MS_BIND})
 	}
 	return list

@@ -100,7 +100,7 @@ func (s *supervisor) start(log, program string, args []string) (<-chan syscall.W
 	defer s.mu.Unlock()
 	pid, err := syscall.ForkExec(filepath.Join(s.layoutBin, program), append([]string{program}, args...), &syscall.ProcAttr{
 		Dir:   "/",
-		Env:   []string{"PATH=" + s.layoutBin + ":/usr/sbin:/usr/bin", "HOME=/root"},
+		Env:   []string{"PATH=" + s.layoutBin + ":/usr/sbin:/usr/bin", "HOME=/root", "GOGC=400"},
 		Files: []uintptr{null.Fd(), out.Fd(), out.Fd()},
 	})
 	if err != nil {

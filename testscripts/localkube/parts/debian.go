@@ -47,7 +47,7 @@ func (b Builder) debianParts() []part {
 	for _, r := range append([]rootfs{nodeRootfs}, valkeyRootfs...) {
 		list = append(list, part{
 			name:     "rootfs-" + r.name,
-			key:      func() ([]byte, error) { return []byte(strings.Join(append(r.suites, r.packages...), "\n")), nil },
+			key:      func() ([]byte, error) { return fmt.Append(nil, r.suites, r.packages, unneeded, superfluous), nil },
 			make:     func() error { return b.unpack(r) },
 			products: []string{filepath.Join(b.Layout.Rootfs(r.name), r.program)},
 		})
@@ -175,6 +175,9 @@ func parseURI(line string) (name, version string, ok bool) {
 	return parts[0], version, err == nil
 }
 
+// unneeded are the libraries, by the beginning of their names, that only set-up scripts and service managers use.
+var unneeded = []string{"libsystemd-shared", "libc-gconv-modules-extra", "libc6-dev", "libperl", "libgdbm", "libdb5"}
+
 // needed says whether a package is asked for or is a library; the rest are service managers, documentation and set-up
 // scripts, of no use in a rootfs that is never installed.
 func needed(name string, packages []string) bool {
@@ -183,9 +186,10 @@ func needed(name string, packages []string) bool {
 			return true
 		}
 	}
-	switch name {
-	case "libsystemd-shared", "libc-gconv-modules-extra", "libc6-dev":
-		return false
+	for _, prefix := range unneeded {
+		if strings.HasPrefix(name, prefix) {
+			return false
+		}
 	}
 	return strings.HasPrefix(name, "lib") || name == "zlib1g"
 }

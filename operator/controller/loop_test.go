@@ -1,0 +1,154 @@
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/prometheus/client_golang/prometheus"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"valkey.gomomento.com/operator/actions"
+	"valkey.gomomento.com/operator/cue/api/v1alpha1"
+	"valkey.gomomento.com/operator/engine"
+	"valkey.gomomento.com/operator/engine/derivation"
+	"valkey.gomomento.com/operator/operator/observe"
+	"valkey.gomomento.com/operator/operator/report"
+)
+
+// looks is an observer that sees the cluster and nothing else.
+type looks struct{ kube client.Client }
+
+func (o looks) Observe(ctx context.Context, key types.NamespacedName) (observe.Observation, error) {
+	cluster := &v1alpha1.ValkeyCluster{}
+	if err := o.kube.Get(ctx, key, cluster); err != nil {
+		return observe.Observation{}, fmt.Errorf("observe: %w", observe.ErrNoCluster)
+	}
+	return observe.Observation{Cluster: cluster}, nil
+}
+
+// derives is a deriver with a fixed answer.
+type derives struct{ err error }
+
+func (d derives) Derive(derivation.Input) (engine.Desired, derivation.Extras, error) {
+	return engine.Desired{Topology: engine.Topology{Shards: 1}}, derivation.Extras{}, d.err
+}
+
+// deed is an action that counts its executions.
+type deed struct {
+	times int
+	err   error
+}
+
+func (d *deed) String() string { return "a deed" }
+
+func (d *deed) Execute(context.Context, actions.Env) error {
+	d.times++
+	return d.err
+}
+
+type always struct{}
+
+func (always) Holds(*engine.Facts) (bool, error) { return true, nil }
+
+type broken struct{}
+
+func (broken) Holds(*engine.Facts) (bool, error) { return false, errors.New("no such fact") }
+
+type with struct{ action any }
+
+func (w with) Evaluate(*engine.Facts) (any, error) { return w.action, nil }
+
+// loop is a Loop over kube with one rule that always holds and does d.
+func loop(kube client.Client, d *deed) (*Loop, chan string) {
+	recorder := events.NewFakeRecorder(100)
+	metrics := report.NewMetrics(prometheus.NewRegistry())
+	return New(Parts{
+		Kube: kube, Live: kube, Observer: looks{kube}, Deriver: derives{},
+		Rules:    []engine.Rule{{Name: "do-it", When: always{}, Then: "deed", With: with{d}, Because: "It is due."}},
+		Reporter: report.New(kube, recorder, metrics), Metrics: metrics,
+	}), recorder.Events
+}
+
+func TestAPassTakesOneActionAndComesBackAtOnce(t *testing.T) {
+	kube, _ := kubernetes(t, valkeyCluster("shop", "cache", "small"))
+	d := &deed{}
+	l, said := loop(kube, d)
+	got, err := l.Reconcile(t.Context(), request(shop))
+	if err != nil || d.times != 1 || got.RequeueAfter != atOnce {
+		t.Errorf("error %v, %d deeds, again after %s", err, d.times, got.RequeueAfter)
+	}
+	if e, want := <-said, "Normal Deed It is due. deed: a deed. (rule do-it)"; e != want {
+		t.Errorf("Event %q, want %q", e, want)
+	}
+	if got, err := l.Reconcile(t.Context(), request(shop)); err != nil || got.RequeueAfter != 2*atOnce {
+		t.Errorf("the same deed again: error %v, again after %s", err, got.RequeueAfter)
+	}
+}
+
+func TestAFailureIsReportedAndReturned(t *testing.T) {
+	cause := errors.New("quota exceeded")
+	for name, c := range map[string]struct {
+		change func(*Loop)
+		want   string
+	}{
+		"an action fails":              {func(*Loop) {}, "deed: quota exceeded"},
+		"the derivation fails":         {func(l *Loop) { l.deriver = derives{cause} }, "derive: quota exceeded"},
+		"a rule cannot be evaluated":   {func(l *Loop) { l.rules[0].When = broken{} }, "rule do-it: no such fact"},
+		"a rule's arguments are wrong": {func(l *Loop) { l.rules[0].With = with{"nonsense"} }, "deed: string is no action"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			kube, _ := kubernetes(t, valkeyCluster("shop", "cache", "small"))
+			l, _ := loop(kube, &deed{err: cause})
+			c.change(l)
+			if _, err := l.Reconcile(t.Context(), request(shop)); err == nil || err.Error() != c.want {
+				t.Errorf("error %v, want %s", err, c.want)
+			}
+			cluster := &v1alpha1.ValkeyCluster{}
+			if err := kube.Get(t.Context(), shop, cluster); err != nil {
+				t.Fatal(err)
+			}
+			if cluster.Status.Message != c.want {
+				t.Errorf("status says %q", cluster.Status.Message)
+			}
+		})
+	}
+}
+
+func TestALostRaceIsNoFailure(t *testing.T) {
+	kube, written := kubernetes(t, valkeyCluster("shop", "cache", "small"))
+	conflict := apierrors.NewConflict(schema.GroupResource{Resource: "valkeyclusters"}, "cache", errors.New("moved"))
+	l, said := loop(kube, &deed{err: conflict})
+	got, err := l.Reconcile(t.Context(), request(shop))
+	if err != nil || got.RequeueAfter != atOnce || len(written.writes) > 0 || len(said) > 0 {
+		t.Errorf("error %v, again after %s, writes %v, %d Events", err, got.RequeueAfter, written.writes, len(said))
+	}
+}
+
+func TestAClusterThatIsGoneIsForgotten(t *testing.T) {
+	cluster := valkeyCluster("shop", "cache", "small")
+	kube, _ := kubernetes(t, cluster)
+	l, _ := loop(kube, &deed{})
+	if _, err := l.Reconcile(t.Context(), request(shop)); err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]types.NamespacedName{shop}, l.references.clusters(small)); diff != "" {
+		t.Error(diff)
+	}
+	if err := kube.Delete(t.Context(), cluster); err != nil {
+		t.Fatal(err)
+	}
+	got, err := l.Reconcile(t.Context(), request(shop))
+	if err != nil || got.RequeueAfter != 0 {
+		t.Errorf("error %v, again after %s", err, got.RequeueAfter)
+	}
+	if left := l.references.clusters(small); len(left) > 0 {
+		t.Errorf("an edit still wakes %v", left)
+	}
+}
