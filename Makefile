@@ -9,13 +9,14 @@ export LOCALKUBE_STATE ?= $(LOCALKUBE_CACHE)/run
 
 TOOL      := go tool -modfile=tools/go.mod
 LINT      := go tool -modfile=tools/lint/go.mod golangci-lint
+LINT_HERE := go tool -modfile=../../tools/lint/go.mod golangci-lint
 LOCALKUBE := bin/localkube
 IMAGE     := docker.io/library/valkey-operator:dev
 VERSION   := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 
-# Suites that need a Kubernetes; everything else runs anywhere.
-REAL_SUITES := ./testscripts/api/... ./testscripts/chart/... ./testscripts/cluster/...
-PURE_SUITES := $(shell go list ./... 2>/dev/null | grep -vE '/testscripts/(api|chart|cluster)(/|$$)')
+# The suite that needs a whole Kubernetes; the others run anywhere, some beside real servers on loopback.
+REAL_SUITE  := ./testscripts/cluster
+PURE_SUITES  = $(shell go list ./... | grep -v '/testscripts/cluster$$')
 
 -include api.mk chart.mk
 
@@ -30,7 +31,7 @@ demo: image localkube-up ## Start a Kubernetes, install the operator, make a clu
 	go run ./testscripts/demo -image $(IMAGE)
 
 .PHONY: test
-test: verify lint test-pure test-real ## Everything: generated files, linters, all three test levels
+test: verify lint test-pure test-localkube test-real ## Everything: generated files, linters, every suite
 
 ##@ Build
 
@@ -62,20 +63,33 @@ localkube-down: $(LOCALKUBE) ## Stop it and leave nothing behind
 
 ##@ Checks
 
+.PHONY: verify
+verify: api-verify ## Fail when generated files differ from what they are generated from
+
 .PHONY: lint
-lint: lint-go lint-cue lint-chart ## All linters
+lint: lint-go api-lint chart-lint ## All linters: Go, CUE, the chart
 
 .PHONY: lint-go
-lint-go: ## golangci-lint
+lint-go: ## golangci-lint over the operator and localkube
 	$(LINT) run ./...
+	cd testscripts/localkube && $(LINT_HERE) run ./...
 
 .PHONY: test-pure
-test-pure: localkube ## Unit tests, properties and pure scenarios; real servers on loopback, no Kubernetes
+test-pure: localkube ## Unit tests, properties and pure scenarios; some use real servers and a real API server on loopback
 	go test -count=1 $(PURE_SUITES)
+	go test -count=1 -C tools ./...
+
+.PHONY: test-localkube
+test-localkube: localkube ## localkube's own tests, on a second instance of it
+	go test -count=1 -C testscripts/localkube -timeout 15m ./...
 
 .PHONY: test-real
-test-real: image localkube ## Suites on a real Kubernetes: localkube, or the cluster of KUBECONFIG
-	OPERATOR_IMAGE=$(IMAGE) testscripts/on-kubernetes go test -count=1 -p 1 -timeout 45m -v $(REAL_SUITES)
+test-real: image localkube ## The suites on a real Kubernetes: localkube, or the cluster of KUBECONFIG
+	OPERATOR_IMAGE=$(IMAGE) testscripts/on-kubernetes $(MAKE) chart-cluster-test test-cluster
+
+.PHONY: test-cluster
+test-cluster: build ## The scenarios and measurements on the cluster of KUBECONFIG
+	go test -count=1 -v -timeout 45m $(REAL_SUITE)
 
 .PHONY: bench
 bench: ## The figures of docs/performance.md that need no Kubernetes

@@ -49,6 +49,13 @@ func (a *LoadACL) Execute(ctx context.Context, env Env) error {
 // edited by hand. If it turns out to be an older one, or one the server refuses,
 // the Pod is touched to get a newer.
 func loadACL(ctx context.Context, env Env, node string) error {
+	crashes, err := crashesOnLoad(ctx, env, node)
+	if err != nil {
+		return err
+	}
+	if crashes {
+		return setUsers(ctx, env, node)
+	}
 	texts, err := ask(ctx, env, node, command("ACL LOAD"), command("ACL GETUSER", revisionUser))
 	if err == nil && strings.Contains(texts[1], env.Desired.ACLRevision) {
 		return nil

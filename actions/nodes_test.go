@@ -248,6 +248,7 @@ func TestLoadACL(t *testing.T) {
 			w.servers["cart-00001"] = fresh("id-1")
 			w.servers["cart-00001"].says = map[string]string{"ACL GETUSER _momento_revision": tc.loaded}
 			w.servers["cart-00001"].refuses = tc.refuses
+			w.Desired.ACLFile = desired().ACLFile
 			load := &actions.LoadACL{Nodes: []string{"cart-00001"}}
 			if tc.err != "" {
 				w.fails(t, load, tc.err)
@@ -266,4 +267,21 @@ func TestLoadACL(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestLoadACLSparesReleasesThatCrash: a replica of these ends on ACL LOAD.
+func TestLoadACLSparesReleasesThatCrash(t *testing.T) {
+	c := cluster()
+	w := newWorld(t, c)
+	w.Desired.ACLFile = "user default off\nuser ada on #12 ~a* (+get ~b*)\n"
+	w.run(t, &actions.ApplyObjects{Objects: []string{"ConfigMap/cart-acl"}})
+	w.servers["a"] = fresh("id-1")
+	w.servers["a"].says = map[string]string{
+		"INFO server": "# Server\r\nvalkey_version:8.0.1\r\n",
+		"ACL LIST":    "user default on nopass ~* &* +@all\nuser ada off\nuser eve on #34 ~* +@all",
+	}
+	w.run(t, &actions.LoadACL{Nodes: []string{"a"}})
+	same(t, "told", w.servers.told(), []string{
+		"a: ACL SETUSER default reset off", "a: ACL SETUSER ada reset on #12 ~a* (+get ~b*)", "a: ACL SETUSER eve reset",
+	})
 }

@@ -321,12 +321,14 @@ func (s servers) clear() {
 	}
 }
 
+var questions = []string{"CLUSTER MYID", "CLUSTER NODES", "DBSIZE", "INFO server", "ACL LIST"}
+
 // told are the commands that were no questions, as "node: command", sorted by node.
 func (s servers) told() []string {
 	var told []string
 	for node, one := range s {
 		for _, c := range one.heard {
-			if c != "CLUSTER MYID" && c != "CLUSTER NODES" && c != "DBSIZE" && !strings.HasPrefix(c, "CONFIG GET") {
+			if !slices.Contains(questions, c) && !strings.HasPrefix(c, "CONFIG GET") {
 				told = append(told, node+": "+c)
 			}
 		}

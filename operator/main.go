@@ -31,7 +31,7 @@ func rootCommand() *cobra.Command {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	root.AddCommand(runCommand(), versionCommand())
+	root.AddCommand(runCommand(), planCommand(), renderCommand(), versionCommand())
 	return root
 }
 

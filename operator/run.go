@@ -53,7 +53,11 @@ func run(ctx context.Context, o options) error {
 	if err != nil {
 		return err
 	}
-	if err := addControllers(ctx, mgr, o, chosen); err != nil {
+	loop, err := newLoop(mgr, o.policies, chosen)
+	if err != nil {
+		return err
+	}
+	if err := loop.AddTo(ctx, mgr); err != nil {
 		return err
 	}
 	ctrl.Log.Info("starting", "version", version, "settings", chosen)

@@ -98,17 +98,35 @@ func (l *Loop) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result
 	if err != nil {
 		return failed(err).result()
 	}
+	pass, extras := l.decide(timed, seen, started)
+	if pass.Err == nil {
+		pass.Err = l.act(timed, seen, pass, extras)
+	}
+	return l.report(ctx, pass).result()
+}
+
+// Plan says what the next pass over a cluster would do, and does nothing.
+func (l *Loop) Plan(ctx context.Context, key types.NamespacedName) (report.Pass, error) {
+	seen, err := l.observer.Observe(ctx, key)
+	if err != nil {
+		return report.Pass{}, err
+	}
+	pass, _ := l.decide(ctx, seen, time.Now())
+	return pass, pass.Err
+}
+
+// decide is the pure middle of a pass. Its Err says that the specs could not be read or derived.
+func (l *Loop) decide(ctx context.Context, seen observe.Observation, started time.Time) (report.Pass, derivation.Extras) {
 	pass := report.Pass{Cluster: seen.Cluster, Snapshot: seen.Snapshot, Certificate: certificate(seen.TLS), Started: started}
-	desired, extras, err := l.derive(timed, seen)
+	desired, extras, err := l.derive(ctx, seen)
 	if err != nil {
 		pass.Err = err
-		return l.report(ctx, pass).result()
+		return pass, extras
 	}
 	pass.Desired = desired
 	pass.Facts = engine.Diff(pass.Snapshot, desired)
 	pass.Decision = engine.Decide(pass.Facts, l.rules)
-	pass.Err = l.act(timed, seen, pass, extras)
-	return l.report(ctx, pass).result()
+	return pass, extras
 }
 
 // derive computes what the cluster should be, and wakes the keepers of what it came to use or ceased to use.

@@ -25,9 +25,6 @@ const (
 	soonFor = 10 * time.Second
 	// later is how soon a cluster is looked at again that waits for longer than soonFor, or has a server that is silent.
 	later = time.Second
-	// secretLook is how soon a cluster is looked at again whose TLS Secret cannot be used: Secrets of users are not
-	// watched, so that nothing says when it is mended.
-	secretLook = 5 * time.Second
 	// resync is how soon an idle cluster is looked at again: changes in Kubernetes and broken connections wake it, what
 	// else goes on between its servers does not.
 	resync = 30 * time.Second
@@ -75,8 +72,6 @@ func conclude(pass report.Pass, row streak) outcome {
 		return done(row.repeats)
 	case f.Cluster.Paused || f.Cluster.Deleting:
 		return awaiting()
-	case pass.Certificate != nil && pass.Certificate.Problem != "":
-		return looking(secretLook)
 	case forming(f) && row.lasted < soonFor:
 		return looking(soon)
 	case forming(f) || len(f.Nodes.Silent) > 0:

@@ -37,7 +37,6 @@ func TestWhatFollowsFromAPass(t *testing.T) {
 		"Pods are starting: their events wake":          {func(p *report.Pass, _ *streak) { p.Facts.Nodes.Starting = []string{"a"} }, resync - resyncJitter, resync + resyncJitter},
 		"there are no nodes yet: events wake":           {func(p *report.Pass, _ *streak) { p.Facts.Nodes.Names = nil }, resync - resyncJitter, resync + resyncJitter},
 		"a refused spec: an edit wakes":                 {func(p *report.Pass, _ *streak) { p.Facts.Spec.Accepted = false }, resync - resyncJitter, resync + resyncJitter},
-		"a refused TLS Secret: nothing wakes":           {func(p *report.Pass, _ *streak) { p.Certificate = &report.Certificate{Problem: "x"} }, secretLook, secretLook},
 		"paused: an edit wakes":                         {func(p *report.Pass, _ *streak) { p.Facts.Cluster.Paused = true }, resync - resyncJitter, resync + resyncJitter},
 		"being deleted: the end of what it owns wakes":  {func(p *report.Pass, _ *streak) { p.Facts.Cluster.Deleting = true }, resync - resyncJitter, resync + resyncJitter},
 		"idle: the slow resync":                         {idle, resync - resyncJitter, resync + resyncJitter},

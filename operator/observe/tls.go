@@ -5,6 +5,7 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/pem"
+	"errors"
 	"fmt"
 	"time"
 
@@ -156,9 +157,19 @@ func verify(leaf *x509.Certificate, data map[string][]byte, now time.Time) (faul
 	opts := x509.VerifyOptions{Roots: roots, Intermediates: intermediates, CurrentTime: now}
 	chains, err := leaf.Verify(with(opts, x509.ExtKeyUsageAny))
 	if err != nil {
-		return "tls.crt does not verify against ca.crt: " + err.Error(), leaf.NotAfter
+		return "tls.crt does not verify against ca.crt: " + chainFault(err), leaf.NotAfter
 	}
 	return usageFault(leaf, opts), chainExpiry(chains)
+}
+
+// chainFault is why a chain does not verify, without the time of day that the library adds: a message that is new
+// with every pass would be written with every pass.
+func chainFault(err error) string {
+	var invalid x509.CertificateInvalidError
+	if errors.As(err, &invalid) && invalid.Reason == x509.Expired {
+		return "an authority's certificate has expired or is not valid yet"
+	}
+	return err.Error()
 }
 
 func usageFault(leaf *x509.Certificate, opts x509.VerifyOptions) string {

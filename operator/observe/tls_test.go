@@ -126,6 +126,10 @@ func TestWhatIsWrongWithATLSSecretIsSaidInTheWordsOfTheStatus(t *testing.T) {
 		"no Service name":     {edited(func(c *x509.Certificate) { c.DNSNames = c.DNSNames[1:] }), `TLS cert in Secret "s" missing SAN "c.ns.svc.cluster.local"`},
 		"another's key":       {with("tls.key", ca.keyPEM(t)), `TLS Secret "s": tls.key does not fit tls.crt: tls: private key does not match public key`},
 		"another's authority": {with("ca.crt", newAuthority(t, nil, "other", now.AddDate(1, 0, 0)).certPEM()), `TLS Secret "s": tls.crt does not verify against ca.crt: x509: certificate signed by unknown authority`},
+		"an authority that has expired": {
+			secretOf(t, newAuthority(t, nil, "old", now.Add(-time.Minute)), leaf()),
+			`TLS Secret "s": tls.crt does not verify against ca.crt: an authority's certificate has expired or is not valid yet`,
+		},
 		"an authority of nothing": {
 			with("ca.crt", []byte("hello")), `TLS Secret "s": ca.crt holds no certificate`,
 		},

@@ -25,26 +25,27 @@ var secrets = []string{"masterauth", "primaryauth", "requirepass", "tls-client-k
 // Ask asks a server, in one round trip, for all that a Snapshot holds of it; settings are the directives
 // whose live values are wanted, those that are passwords excepted. Silence puts the error in a word.
 func (p *Pool) Ask(ctx context.Context, t Target, a Access, settings []string) (*engine.Server, error) {
-	results, err := p.send(ctx, t, a, questions(settings))
+	names := wanted(settings)
+	results, err := p.send(ctx, t, a, questions(names))
 	if err != nil {
 		return nil, err
 	}
-	return understand(results)
+	return understand(results, names)
 }
 
 // questions are the commands of Ask, in the order in which understand reads the replies.
-func questions(settings []string) [][]string {
+func questions(names []string) [][]string {
 	return [][]string{
 		append([]string{"INFO"}, infoSections...),
 		{"CLUSTER", "NODES"},
 		{"CLUSTER", "INFO"},
-		append([]string{"CONFIG", "GET"}, asked(settings)...),
+		append([]string{"CONFIG", "GET"}, names...),
 		{"ACL", "GETUSER", revisionUser},
 	}
 }
 
-// asked are the settings to ask for. CONFIG GET takes patterns, so what is no directive's name is left out.
-func asked(settings []string) []string {
+// wanted are the settings to ask for. CONFIG GET takes patterns, so what is no directive's name is left out.
+func wanted(settings []string) []string {
 	names := []string{nodeTimeout}
 	for _, name := range settings {
 		if !slices.Contains(secrets, strings.ToLower(name)) && !strings.ContainsAny(name, `*?[]\^`) {
@@ -56,7 +57,7 @@ func asked(settings []string) []string {
 }
 
 // understand makes a Server of the replies. One that loads its data answers all of them.
-func understand(r []valkeygo.ValkeyResult) (*engine.Server, error) {
+func understand(r []valkeygo.ValkeyResult, names []string) (*engine.Server, error) {
 	var s engine.Server
 	if err := read(r[0], &s, parseInfo); err != nil {
 		return nil, err
@@ -68,7 +69,7 @@ func understand(r []valkeygo.ValkeyResult) (*engine.Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	if s.Settings, err = live(r[3]); err != nil {
+	if s.Settings, err = live(r[3], names); err != nil {
 		return nil, err
 	}
 	s.Revision, err = revision(r[4])
@@ -98,14 +99,24 @@ func takePeers(text string, s *engine.Server) error {
 	return nil
 }
 
-// live reads the reply to CONFIG GET, which holds the names as they were asked for.
-func live(r valkeygo.ValkeyResult) (map[string]string, error) {
-	settings, err := r.AsStrMap()
+// live reads the reply to CONFIG GET. A name that was asked for in two spellings is answered in one of them only.
+func live(r valkeygo.ValkeyResult, names []string) (map[string]string, error) {
+	reply, err := r.AsStrMap()
 	if forbidden(err) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, fmt.Errorf("read CONFIG GET: %w", err)
+	}
+	values := make(map[string]string, len(reply))
+	for name, value := range reply {
+		values[strings.ToLower(name)] = value
+	}
+	settings := make(map[string]string, len(names))
+	for _, name := range names {
+		if value, known := values[strings.ToLower(name)]; known {
+			settings[name] = value
+		}
 	}
 	return settings, nil
 }

@@ -170,20 +170,22 @@ func (p *Pool) settle(c *connection, err error) {
 
 // broken removes a connection that was lost, BEFORE the hook wakes anyone: whoever looks next opens a new one.
 func (p *Pool) broken(c *connection) {
-	p.mu.Lock()
-	current := p.connections[c.target.key()] == c
-	if current {
-		delete(p.connections, c.target.key())
-		c.close()
-	}
-	p.mu.Unlock()
-	if current {
+	if p.discard(c) {
 		call(p.OnBreak, c.target.Cluster)
 	}
 }
 
-// discard forgets a connection that turned out to be broken.
-func (p *Pool) discard(c *connection) { p.drop(func(other *connection) bool { return other == c }) }
+// discard forgets a connection that turned out to be broken, and says whether it was still kept.
+func (p *Pool) discard(c *connection) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.connections[c.target.key()] != c {
+		return false
+	}
+	delete(p.connections, c.target.key())
+	c.close()
+	return true
+}
 
 // silent puts a server that took a command and gave no answer in time aside for redialDelay. Its connection is
 // closed: the answers still owed on it must not be taken for later ones'.

@@ -2,6 +2,7 @@ package valkey
 
 import (
 	"context"
+	"crypto/x509"
 	"errors"
 	"io"
 	"net"
@@ -17,6 +18,7 @@ const (
 	SilenceTimeout         = "timeout"         // no answer in time
 	SilenceUnauthenticated = "unauthenticated" // it does not accept the operator's password
 	SilenceLost            = "connection lost" // the connection broke under the question
+	SilenceExpired         = "certificate expired or not valid yet"
 )
 
 // Silence is the word for an error of Ask or Do: one of the constants above, or
@@ -36,6 +38,8 @@ func Silence(err error) string {
 		return SilenceUnauthenticated
 	case lost(err):
 		return SilenceLost
+	case expired(err):
+		return SilenceExpired
 	case errors.As(err, &number):
 		return number.Error()
 	}
@@ -54,6 +58,12 @@ func refusal(err error) string {
 		return ""
 	}
 	return said.Error()
+}
+
+// expired says that a certificate is shown out of its time; the library's text holds the time of day.
+func expired(err error) bool {
+	var invalid x509.CertificateInvalidError
+	return errors.As(err, &invalid) && invalid.Reason == x509.Expired
 }
 
 func lost(err error) bool {

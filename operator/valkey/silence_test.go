@@ -2,6 +2,7 @@ package valkey_test
 
 import (
 	"context"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"net"
@@ -27,6 +28,7 @@ func TestSilenceIsAWordThatDoesNotChangeFromPassToPass(t *testing.T) {
 		"context's timeout": {fmt.Errorf("x: %w", context.DeadlineExceeded), valkey.SilenceTimeout},
 		"reset":             {dial(syscall.ECONNRESET), valkey.SilenceLost},
 		"closed":            {net.ErrClosed, valkey.SilenceLost},
+		"expired":           {fmt.Errorf("x: %w", x509.CertificateInvalidError{Reason: x509.Expired, Detail: "current time is 12:00"}), valkey.SilenceExpired},
 		"anything else":     {errors.New("tls: unknown authority"), "tls: unknown authority"},
 	} {
 		if got := valkey.Silence(c.err); got != c.want {

@@ -2,6 +2,8 @@ package api
 
 import (
 	"io/fs"
+	"strconv"
+	"strings"
 	"testing"
 
 	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
@@ -10,6 +12,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"valkey.gomomento.com/operator/cue/api/crds"
+	"valkey.gomomento.com/operator/cue/api/v1alpha1"
 )
 
 // Every CRD is structural, its CEL compiles and stays within the API server's cost limits.
@@ -41,6 +44,44 @@ func TestEveryDefinitionFitsClientSideApply(t *testing.T) {
 			t.Errorf("%s has %d bytes, want far below %d", file, len(text), limit)
 		}
 	}
+}
+
+// The words that Go code decides by are those that the API server takes.
+func TestWordsAreTheSchemas(t *testing.T) {
+	all := definitions(t)
+	tests := map[string]struct{ kind, path, words string }{
+		"access":      {"valkeyroles", "spec.commands.*.access", words(v1alpha1.Allow, v1alpha1.Deny)},
+		"key access":  {"valkeyclusters", "spec.acl.*.permissions.*.keys.*.access", words(v1alpha1.ReadWrite, v1alpha1.Read, v1alpha1.Write)},
+		"zone spread": {"valkeyclusters", "spec.placement.zoneSpread", words(v1alpha1.BestEffort, v1alpha1.Required)},
+		"state":       {"valkeyclusters", "status.state", words(v1alpha1.Creating, v1alpha1.Active, v1alpha1.Updating, v1alpha1.Invalid)},
+		"node role":   {"valkeynodes", "status.role", words(v1alpha1.Primary, v1alpha1.Replica)},
+		"lifecycle":   {"valkeynodes", "spec.lifecycle", words(v1alpha1.LifecycleActive, v1alpha1.LifecycleJoining, v1alpha1.LifecycleLeaving)},
+	}
+	for name, test := range tests {
+		schema := *all[test.kind+".yaml"].Spec.Versions[0].Schema.OpenAPIV3Schema
+		for step := range strings.SplitSeq(test.path, ".") {
+			if step == "*" {
+				schema = *schema.Items.Schema
+				continue
+			}
+			schema = schema.Properties[step]
+		}
+		var enum []string
+		for _, word := range schema.Enum {
+			enum = append(enum, string(word.Raw))
+		}
+		if got := strings.Join(enum, " "); got != test.words {
+			t.Errorf("%s: the schema has %s, Go %s", name, got, test.words)
+		}
+	}
+}
+
+func words[W ~string](all ...W) string {
+	var quoted []string
+	for _, w := range all {
+		quoted = append(quoted, strconv.Quote(string(w)))
+	}
+	return strings.Join(quoted, " ")
 }
 
 // definitions are the generated CRDs by file.

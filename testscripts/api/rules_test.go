@@ -29,26 +29,35 @@ func TestMain(m *testing.M) {
 	os.Exit(withServer(m.Run))
 }
 
-func withServer(run func() int) int {
+// withServer runs the tests with a server that has the CRDs, and leaves nothing behind.
+func withServer(run func() int) (code int) {
 	dir, err := os.MkdirTemp("", "apiserver")
+	if err != nil {
+		return complain(err)
+	}
+	defer func() { code = max(code, complain(os.RemoveAll(dir))) }()
+	server, err = apiserver.Start(dir)
+	if err != nil {
+		return complain(err)
+	}
+	defer func() { code = max(code, complain(server.Stop())) }()
+	remove, err := apiserver.InstallDefinitions(context.Background(), server.Config)
+	if remove != nil {
+		defer func() { code = max(code, complain(remove(context.Background()))) }()
+	}
+	if err != nil {
+		return complain(err)
+	}
+	return run()
+}
+
+// complain is the exit code for the error, said aloud.
+func complain(err error) int {
 	if err == nil {
-		server, err = apiserver.Start(dir)
+		return 0
 	}
-	if err == nil {
-		err = apiserver.InstallDefinitions(context.Background(), server.Config)
-	}
-	code := 1
-	if err == nil {
-		code = run()
-	}
-	if server != nil {
-		err = errors.Join(err, server.Stop())
-	}
-	if err = errors.Join(err, os.RemoveAll(dir)); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		return 1
-	}
-	return code
+	fmt.Fprintln(os.Stderr, err)
+	return 1
 }
 
 func TestRules(t *testing.T) {

@@ -2,6 +2,7 @@ package apiserver
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io/fs"
 	"time"
@@ -23,42 +24,63 @@ const establishTimeout = time.Minute
 
 var definitions = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
 
-// InstallDefinitions creates the operator's CRDs, or updates those that are there, and waits until they are served.
-func InstallDefinitions(ctx context.Context, config *rest.Config) error {
+// InstallDefinitions creates those of the operator's CRDs that the cluster lacks and waits until all are served. Those that are there
+// stay as they are: they belong to a release of the chart. The returned function deletes what was created, so that the chart
+// can be installed afterwards.
+func InstallDefinitions(ctx context.Context, config *rest.Config) (remove func(context.Context) error, err error) {
 	client, err := dynamic.NewForConfig(config)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	files, err := fs.Glob(crds.FS, "*.yaml")
 	if err != nil {
-		return err
+		return nil, err
 	}
+	var created []string
+	remove = func(ctx context.Context) error { return deleteAll(ctx, client.Resource(definitions), created) }
 	for _, file := range files {
-		if err := install(ctx, client.Resource(definitions), file); err != nil {
-			return fmt.Errorf("install %s: %w", file, err)
+		name, err := install(ctx, client.Resource(definitions), file)
+		switch {
+		case err == nil:
+			created = append(created, name)
+		case !apierrors.IsAlreadyExists(err):
+			return remove, fmt.Errorf("install %s: %w", file, err)
 		}
 	}
-	return nil
+	return remove, nil
 }
 
-func install(ctx context.Context, client dynamic.ResourceInterface, file string) error {
+func deleteAll(ctx context.Context, client dynamic.ResourceInterface, names []string) error {
+	var failures []error
+	for _, name := range names {
+		if err := client.Delete(ctx, name, metav1.DeleteOptions{}); err != nil {
+			failures = append(failures, fmt.Errorf("delete the CRD: %w", err))
+			continue
+		}
+		failures = append(failures, wait.PollUntilContextTimeout(ctx, pollInterval, establishTimeout, true, func(ctx context.Context) (bool, error) {
+			_, err := client.Get(ctx, name, metav1.GetOptions{})
+			return apierrors.IsNotFound(err), nil
+		}))
+	}
+	return errors.Join(failures...)
+}
+
+// install creates the CRD of the file, waits until it is served and returns its name.
+func install(ctx context.Context, client dynamic.ResourceInterface, file string) (string, error) {
 	text, err := fs.ReadFile(crds.FS, file)
 	if err != nil {
-		return err
+		return "", err
 	}
 	definition := &unstructured.Unstructured{}
 	if err := yaml.Unmarshal(text, &definition.Object); err != nil {
-		return err
+		return "", err
 	}
-	options := metav1.ApplyOptions{FieldManager: "testscripts", Force: true}
-	if _, err := client.Apply(ctx, definition.GetName(), definition, options); err != nil {
-		return err
+	if _, err := client.Create(ctx, definition, metav1.CreateOptions{}); err != nil {
+		return "", err
 	}
-	return wait.PollUntilContextTimeout(ctx, pollInterval, establishTimeout, true, func(ctx context.Context) (bool, error) {
-		found, err := client.Get(ctx, definition.GetName(), metav1.GetOptions{})
-		if apierrors.IsNotFound(err) {
-			return false, nil
-		}
+	name := definition.GetName()
+	return name, wait.PollUntilContextTimeout(ctx, pollInterval, establishTimeout, true, func(ctx context.Context) (bool, error) {
+		found, err := client.Get(ctx, name, metav1.GetOptions{})
 		return err == nil && established(found), err
 	})
 }

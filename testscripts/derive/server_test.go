@@ -2,12 +2,14 @@ package derive
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -106,21 +108,31 @@ func rooted(root, conf string) string {
 	return strings.NewReplacer("/etc/valkey/", root+"/etc/valkey/", "/var/lib/valkey", root+"/var/lib/valkey").Replace(conf)
 }
 
+// taken are the ports that this process has given out.
+var taken sync.Map
+
+// freePorts finds ports below those that the kernel gives to outgoing
+// connections, so that nobody takes one before the server does.
 func freePorts(n int) ([]string, error) {
+	const lowest, highest, tries = 10000, 30000, 100
 	var ports []string
-	for range n {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
+	for range tries {
+		port := strconv.Itoa(lowest + rand.IntN(highest-lowest))
+		if _, used := taken.LoadOrStore(port, true); used {
+			continue
+		}
+		l, err := net.Listen("tcp", ":"+port)
 		if err != nil {
+			continue // somebody listens there
+		}
+		if err := l.Close(); err != nil {
 			return nil, fmt.Errorf("find a port: %w", err)
 		}
-		defer l.Close() //nolint:errcheck // it only kept the port
-		_, port, err := net.SplitHostPort(l.Addr().String())
-		if err != nil {
-			return nil, fmt.Errorf("find a port: %w", err)
+		if ports = append(ports, port); len(ports) == n {
+			return ports, nil
 		}
-		ports = append(ports, port)
 	}
-	return ports, nil
+	return nil, fmt.Errorf("no free port after %d tries", tries)
 }
 
 // answers waits for the first answer, or for the server to give up.

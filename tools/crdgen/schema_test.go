@@ -13,7 +13,7 @@ import (
 func TestCounterparts(t *testing.T) {
 	tests := map[string]struct{ cue, want string }{
 		"a required field": {`{a!: string}`, `{"type":"object","required":["a"],"properties":{"a":{"type":"string"}}}`},
-		"a default":        {`{a?: *"x" | "y"}`, `{"type":"object","properties":{"a":{"type":"string","enum":["x","y"],"default":"x"}}}`},
+		"a default":        {`{a?: *"x" | "y"}`, `{"type":"object","properties":{"a":{"type":"string","default":"x","enum":["x","y"]}}}`},
 		"bounds":           {`{a?: int32 & >=1 & <=9}`, `{"type":"object","properties":{"a":{"type":"integer","format":"int32","maximum":9,"minimum":1}}}`},
 		"a length and a bare pattern": {
 			`{a?: strings.MaxRunes(9) & =~"^a"}`, `{"type":"object","properties":{"a":{"type":"string","maxLength":9,"pattern":"^a"}}}`,
@@ -61,7 +61,8 @@ func TestNothingIsDropped(t *testing.T) {
 		"a choice of constraints":         {`{a?: =~"^a" | =~"^b"}`, "a choice between constraints"},
 		"an inequality":                   {`{a?: string & !="x"}`, "no OpenAPI counterpart for operator !="},
 		"another validator":               {`{a?: strings.MaxRunes(3) & strings.MinRunes(1) & strings.HasPrefix("x")}`, "strings.HasPrefix"},
-		"an object without fields":        {`{a?: {...}}`, "must have either fields or [string]: values"},
+		"an object without fields":        {`{a?: {}}`, "must have either fields or [string]: values"},
+		"an open object":                  {`{a?: {...}}`, "_ has no structural schema"},
 		"fields beside a pattern of them": {`{a?: {b?: string, [string]: string}}`, "must have either fields or [string]: values"},
 		"a list of anything":              {`{a?: []}`, "a list needs an element type"},
 		"words beside a bound":            {`{a?: (int & >=1) | error("must be positive")}`, "must stand beside a pattern"},

@@ -130,15 +130,9 @@ func clone(from, to string) error {
 }
 
 func cloneFile(from, to string, info fs.FileInfo) error {
-	stat, ok := info.Sys().(*syscall.Stat_t)
-	if !ok {
-		return fmt.Errorf("look at %s: no owner", from)
-	}
 	switch info.Mode().Type() {
 	case fs.ModeDir:
-		if err := os.MkdirAll(to, 0o755); err != nil {
-			return err
-		}
+		return errors.Join(os.MkdirAll(to, 0o755), takeOver(to, info))
 	case fs.ModeSymlink:
 		target, err := os.Readlink(from)
 		if err != nil {
@@ -150,13 +144,18 @@ func cloneFile(from, to string, info fs.FileInfo) error {
 		if linked || err != nil {
 			return err
 		}
-		if err := copyFile(from, to); err != nil {
-			return err
-		}
-	default: // sockets of the containerd that wrote it
-		return nil
+		return errors.Join(copyFile(from, to), takeOver(to, info))
 	}
-	return errors.Join(os.Chown(to, int(stat.Uid), int(stat.Gid)), os.Chmod(to, info.Mode()))
+	return nil // a socket of the containerd that wrote it
+}
+
+// takeOver gives a file the owner and mode of the one it was copied from; the mode last, for a change of owner clears bits.
+func takeOver(path string, info fs.FileInfo) error {
+	stat, ok := info.Sys().(*syscall.Stat_t)
+	if !ok {
+		return fmt.Errorf("the owner of %s's original is unknown", path)
+	}
+	return errors.Join(os.Chown(path, int(stat.Uid), int(stat.Gid)), os.Chmod(path, info.Mode()))
 }
 
 // link is false where a file has to be copied: databases are written in place.

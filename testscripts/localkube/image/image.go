@@ -37,36 +37,36 @@ func (i Image) Write(path string) error {
 }
 
 func (i Image) write(path string) error {
-	layer, digest, err := i.layer(path + ".layer")
+	layer, partial := path+".layer", path+".partial"
+	defer os.Remove(layer)
+	defer os.Remove(partial)
+	digest, err := i.layer(layer)
 	if err != nil {
 		return err
 	}
-	defer os.Remove(layer)
-	partial := path + ".partial"
-	defer os.Remove(partial)
 	if err := i.archive(partial, layer, digest); err != nil {
 		return err
 	}
 	return os.Rename(partial, path)
 }
 
-// layer writes the layer's own archive to a file and returns the file's path and its sha256.
-func (i Image) layer(path string) (string, string, error) {
+// layer writes the layer's own archive to a file and returns its sha256.
+func (i Image) layer(path string) (string, error) {
 	file, err := os.Create(path)
 	if err != nil {
-		return "", "", err
+		return "", err
 	}
 	sum := sha256.New()
 	archive := tar.NewWriter(io.MultiWriter(file, sum))
 	for _, f := range i.Files {
 		if err := f.write(archive); err != nil {
-			return "", "", errors.Join(fmt.Errorf("add %s: %w", f.Path, err), file.Close())
+			return "", errors.Join(fmt.Errorf("add %s: %w", f.Path, err), file.Close())
 		}
 	}
 	if err := errors.Join(archive.Close(), file.Close()); err != nil {
-		return "", "", err
+		return "", err
 	}
-	return path, hex.EncodeToString(sum.Sum(nil)), nil
+	return hex.EncodeToString(sum.Sum(nil)), nil
 }
 
 func (i Image) archive(path, layer, digest string) error {

@@ -14,6 +14,10 @@ import (
 // restartPause keeps a component that cannot start from taking all of the CPU.
 const restartPause = 500 * time.Millisecond
 
+// memoryForTime lets the components, all of them Go programs, collect garbage less often: starting a pod takes a quarter less
+// CPU, which two cores feel, for some 300 MB more memory in all.
+const memoryForTime = "GOGC=400"
+
 // supervisor starts processes and waits for all that end. It does not use os/exec, whose Wait would compete with the
 // reaping that a first process owes to orphans.
 type supervisor struct {
@@ -100,7 +104,7 @@ func (s *supervisor) start(log, program string, args []string) (<-chan syscall.W
 	defer s.mu.Unlock()
 	pid, err := syscall.ForkExec(filepath.Join(s.layoutBin, program), append([]string{program}, args...), &syscall.ProcAttr{
 		Dir:   "/",
-		Env:   []string{"PATH=" + s.layoutBin + ":/usr/sbin:/usr/bin", "HOME=/root", "GOGC=400"},
+		Env:   []string{"PATH=" + s.layoutBin + ":/usr/sbin:/usr/bin", "HOME=/root", memoryForTime},
 		Files: []uintptr{null.Fd(), out.Fd(), out.Fd()},
 	})
 	if err != nil {

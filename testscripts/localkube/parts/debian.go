@@ -3,6 +3,7 @@ package parts
 import (
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/url"
 	"os"
 	"os/exec"
@@ -99,8 +100,16 @@ func (b Builder) unpack(r rootfs) error {
 	if _, err := os.Stat(filepath.Join(fresh, r.program)); err != nil {
 		return fmt.Errorf("the packages lack a program: %w", err)
 	}
-	target := b.Layout.Rootfs(r.name)
-	if err := errors.Join(os.RemoveAll(target), os.MkdirAll(filepath.Dir(target), 0o755)); err != nil {
+	return swap(fresh, b.Layout.Rootfs(r.name), filepath.Join(work, "old"))
+}
+
+// swap puts a directory in the place of another one, which is for a moment only not there, because servers may be running
+// from it.
+func swap(fresh, target, old string) error {
+	if err := os.MkdirAll(filepath.Dir(target), 0o755); err != nil {
+		return fmt.Errorf("replace %s: %w", target, err)
+	}
+	if err := os.Rename(target, old); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return fmt.Errorf("replace %s: %w", target, err)
 	}
 	return os.Rename(fresh, target)

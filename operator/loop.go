@@ -1,7 +1,6 @@
 package main
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -9,6 +8,7 @@ import (
 	"time"
 
 	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"valkey.gomomento.com/operator/actions"
@@ -22,15 +22,19 @@ import (
 	"valkey.gomomento.com/operator/operator/valkey"
 )
 
-// addControllers builds the loop and adds it to the manager.
-func addControllers(ctx context.Context, mgr ctrl.Manager, o options, chosen settings.Settings) error {
+// newLoop builds the loop on what the manager reads and writes with.
+func newLoop(mgr ctrl.Manager, policies string, chosen settings.Settings) (*controller.Loop, error) {
 	rules, err := ruleset.Load(cue.FS, actions.New)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	deriver, err := newDeriver(o.policies)
+	deriver, err := newDeriver(policies)
 	if err != nil {
-		return err
+		return nil, err
+	}
+	secrets, err := newSecrets(mgr)
+	if err != nil {
+		return nil, err
 	}
 	pool := &valkey.Pool{}
 	told := report.NewMetrics(metrics.Registry)
@@ -39,7 +43,7 @@ func addControllers(ctx context.Context, mgr ctrl.Manager, o options, chosen set
 		Live: mgr.GetAPIReader(),
 		Observer: &observe.Observer{
 			Kube:          mgr.GetCache(),
-			Secrets:       observe.LiveSecrets{API: mgr.GetAPIReader()},
+			Secrets:       secrets,
 			Pool:          pool,
 			ClusterDomain: chosen.ClusterDomain,
 			Now:           time.Now,
@@ -50,8 +54,19 @@ func addControllers(ctx context.Context, mgr ctrl.Manager, o options, chosen set
 		Reporter: report.New(mgr.GetClient(), mgr.GetEventRecorder(name), told),
 		Metrics:  told,
 	})
-	pool.OnBreak, pool.OnConnect = loop.Wake, loop.Wake
-	return loop.AddTo(ctx, mgr)
+	pool.OnBreak, pool.OnConnect, secrets.OnChange = loop.Wake, loop.Wake, loop.Wake
+	return loop, nil
+}
+
+// newSecrets reads and watches the TLS Secrets that clusters name, beside the manager's cache.
+func newSecrets(mgr ctrl.Manager) (*observe.WatchedSecrets, error) {
+	api, err := client.NewWithWatch(mgr.GetConfig(), client.Options{
+		HTTPClient: mgr.GetHTTPClient(), Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper(),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("make a client for TLS Secrets: %w", err)
+	}
+	return &observe.WatchedSecrets{API: api}, nil
 }
 
 // newDeriver compiles the derivation with the platform's policies. A directory that does not exist holds none.
