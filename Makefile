@@ -3,7 +3,9 @@
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 
-export GOFLAGS := -buildvcs=false
+# One setting for builds, tests and linters, so that they share one build cache.
+export GOFLAGS := -buildvcs=false -trimpath
+export CGO_ENABLED := 0
 export LOCALKUBE_CACHE ?= $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/valkey-operator/localkube
 export LOCALKUBE_STATE ?= $(LOCALKUBE_CACHE)/run
 
@@ -27,8 +29,8 @@ help: ## List the targets
 	@awk 'BEGIN {FS = ":.*## "} /^##@/ {printf "\n%s\n", substr($$0, 5)} /^[a-zA-Z_-]+:.*## / {printf "  %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: demo
-demo: image localkube-up ## Start a Kubernetes, install the operator, make a cluster, use it
-	go run ./testscripts/demo -image $(IMAGE)
+demo: image localkube-up $(HELM) ## Start a Kubernetes, install the operator, make a cluster, use it
+	HELM=$(HELM) go run ./testscripts/demo -image $(IMAGE)
 
 .PHONY: test
 test: verify lint test-pure test-localkube test-real ## Everything: generated files, linters, every suite
@@ -37,7 +39,7 @@ test: verify lint test-pure test-localkube test-real ## Everything: generated fi
 
 .PHONY: build
 build: ## Build the operator into bin/
-	CGO_ENABLED=0 go build -trimpath -ldflags '-s -w -X main.version=$(VERSION)' -o bin/valkey-operator ./operator
+	go build -ldflags '-s -w -X main.version=$(VERSION)' -o bin/valkey-operator ./operator
 
 .PHONY: image
 image: build $(LOCALKUBE) ## Build the operator's image as bin/valkey-operator.tar
@@ -45,7 +47,7 @@ image: build $(LOCALKUBE) ## Build the operator's image as bin/valkey-operator.t
 
 .PHONY: $(LOCALKUBE)
 $(LOCALKUBE):
-	@cd testscripts/localkube && CGO_ENABLED=0 go build -trimpath -o ../../$(LOCALKUBE) .
+	@cd testscripts/localkube && go build -o ../../$(LOCALKUBE) .
 
 ##@ A real Kubernetes on this machine
 

@@ -39,7 +39,7 @@ api-lint: ## Check the CUE module: formatting and every package
 	cd cue && $(CUE) fmt --check --files . && $(CUE) vet ./...
 
 .PHONY: api-test
-api-test: ## The API on a real API server, its CRD generator and the checks for CI (needs make localkube, or KUBECONFIG)
+api-test: ## The API on a real API server, its CRD generator and the checks for CI; needs make localkube or KUBECONFIG
 	go test -C tools ./crdgen
 	go test ./testscripts/api ./testscripts/ci
 

@@ -4,14 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
+	"regexp"
 	"strings"
 )
 
-// crashOnLoad are the releases whose replicas crash on ACL LOAD: the client
+// crashOnLoad begins the versions whose replicas crash on ACL LOAD: the client
 // that is their primary has no user, and is asked for it all the same
-// (ACLLoadFromFile in valkey/src/acl.c; mended in 8.0.3 and 8.1.1).
-var crashOnLoad = []string{"8.0.0", "8.0.1", "8.0.2", "8.1.0"}
+// (ACLLoadFromFile in valkey/src/acl.c). It was mended between 8.0.2 and 8.1.1;
+// no server is worth finding out on in which release of 8.0.
+var crashOnLoad = regexp.MustCompile(`^8\.(0\.|1\.0$)`)
 
 // crashesOnLoad says that the node's server must not be told ACL LOAD. A
 // primary of these releases counts too, since it may be a replica by the time
@@ -23,7 +24,7 @@ func crashesOnLoad(ctx context.Context, env Env, node string) (bool, error) {
 	}
 	for line := range strings.Lines(texts[0]) {
 		if version, found := strings.CutPrefix(strings.TrimSpace(line), "valkey_version:"); found {
-			return slices.Contains(crashOnLoad, version), nil
+			return crashOnLoad.MatchString(version), nil
 		}
 	}
 	return false, nil

@@ -2,7 +2,6 @@ package actions_test
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -259,97 +258,6 @@ func deleted(ago time.Duration) func(*corev1.Pod) {
 		p.DeletionTimestamp, p.DeletionGracePeriodSeconds = &due, &grace
 		p.Finalizers = []string{kubelet}
 	}
-}
-
-// servers are Valkey servers by node.
-type servers map[string]*server
-
-// A server answers questions from its fields, and OK to all else.
-type server struct {
-	sync.Mutex
-	id    string
-	lines []string // CLUSTER NODES
-	keys  int
-	// says overrides a reply, by the command's words.
-	says map[string]string
-	// refuses is the error reply to a command, by its first two words.
-	refuses map[string]string
-	down    bool
-	heard   []string
-}
-
-var errDown = errors.New("connection refused")
-
-// Do implements actions.Valkey.
-func (s servers) Do(_ context.Context, node string, commands ...[]string) ([]actions.Reply, error) {
-	one := s[node]
-	if one == nil || one.down {
-		return nil, errDown
-	}
-	one.Lock()
-	defer one.Unlock()
-	var replies []actions.Reply
-	for _, c := range commands {
-		replies = append(replies, one.answer(c))
-	}
-	return replies, nil
-}
-
-func (s *server) answer(command []string) actions.Reply {
-	words := strings.Join(command, " ")
-	s.heard = append(s.heard, words)
-	if text, ok := s.says[words]; ok {
-		return actions.Reply{Text: text}
-	}
-	switch words {
-	case "CLUSTER MYID":
-		return actions.Reply{Text: s.id}
-	case "CLUSTER NODES":
-		return actions.Reply{Text: strings.Join(s.lines, "\n") + "\n"}
-	case "DBSIZE":
-		return actions.Reply{Text: fmt.Sprint(s.keys)}
-	}
-	if text, ok := s.refuses[strings.Join(command[:min(2, len(command))], " ")]; ok {
-		return actions.Reply{Err: errors.New(text)}
-	}
-	return actions.Reply{Text: "OK"}
-}
-
-func (s servers) clear() {
-	for _, one := range s {
-		one.heard = nil
-	}
-}
-
-var questions = []string{"CLUSTER MYID", "CLUSTER NODES", "DBSIZE", "INFO server", "ACL LIST"}
-
-// told are the commands that were no questions, as "node: command", sorted by node.
-func (s servers) told() []string {
-	var told []string
-	for node, one := range s {
-		for _, c := range one.heard {
-			if !slices.Contains(questions, c) && !strings.HasPrefix(c, "CONFIG GET") {
-				told = append(told, node+": "+c)
-			}
-		}
-	}
-	slices.SortStableFunc(told, func(a, b string) int {
-		x, _, _ := strings.Cut(a, ":")
-		y, _, _ := strings.Cut(b, ":")
-		return strings.Compare(x, y)
-	})
-	return told
-}
-
-// line is one line of CLUSTER NODES.
-func line(id, flags, primary string, epoch int, link string, slots ...string) string {
-	fields := append([]string{id, "10.0.0.1:6379@16379", flags, primary, "0", "0", fmt.Sprint(epoch), link}, slots...)
-	return strings.Join(fields, " ")
-}
-
-// fresh is a server that knows nobody.
-func fresh(id string) *server {
-	return &server{id: id, lines: []string{line(id, "myself,master", "-", 0, "connected")}}
 }
 
 func same(t *testing.T, what string, got, want []string) {

@@ -118,6 +118,7 @@ func lookOnce(ctx context.Context, mgr ctrl.Manager, loop *controller.Loop, key 
 	ctx, stop := context.WithCancel(ctx)
 	ended := make(chan error, 1)
 	go func() { ended <- mgr.GetCache().Start(ctx) }()
+	mgr.GetCache().WaitForCacheSync(ctx) // it can be read from the moment it has started
 	pass, err := loop.Plan(ctx, key)
 	stop()
 	if cacheErr := <-ended; err == nil {

@@ -49,7 +49,7 @@ type Defaults struct {
 	RequireACL bool
 }
 
-// Extras are what a cluster's Pods get beside engine.NodeSpec. A change of them replaces no Pod.
+// Extras are what a cluster's Pods get that engine.NodeSpec does not compare.
 type Extras struct {
 	PullSecrets       []string
 	Tolerations       []v1alpha1.Toleration

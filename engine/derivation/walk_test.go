@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"slices"
+	"strings"
 	"testing"
 
 	"cuelang.org/go/cue"
@@ -95,5 +96,26 @@ func TestWalkVisitsWhatIsMissing(t *testing.T) {
 	})
 	if want := []string{"a", "b"}; !slices.Equal(got.Visited, want) {
 		t.Errorf("visited %v, want %v: nobody would watch for the missing one to come", got.Visited, want)
+	}
+}
+
+// TestCheckedSaysProblemsAsErrors is what those get who derive with `cue` alone.
+func TestCheckedSaysProblemsAsErrors(t *testing.T) {
+	module, err := compile(cuecontext.New(), os.DirFS("../../cue"), "derive", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	in := fill(Input{
+		Name: "orders", Namespace: "shop",
+		Cluster: v1alpha1.ValkeyClusterSpec{ConfigRef: "small", Shards: 1},
+		Chain:   Chain{Configs: []NamedConfig{{Name: "small", Spec: v1alpha1.ValkeyConfigSpec{ImageRef: "gone"}}}},
+	})
+	err = module.LookupPath(cue.ParsePath("#Checked")).FillPath(inPath, in).Validate(cue.Concrete(true), cue.Final())
+	if want := `ValkeyImage "gone" not found`; err == nil || !strings.Contains(programError(err).Error(), want) {
+		t.Errorf("error %v, want %s", err, want)
+	}
+	in.Images["gone"] = v1alpha1.ValkeyImageSpec{Repository: "valkey/valkey", Tag: "9.1.2", Version: "9.1.2"}
+	if err := module.LookupPath(cue.ParsePath("#Checked")).FillPath(inPath, in).Validate(cue.Concrete(true), cue.Final()); err != nil {
+		t.Errorf("nothing is wrong, but: %v", programError(err))
 	}
 }

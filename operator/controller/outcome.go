@@ -72,16 +72,31 @@ func conclude(pass report.Pass, row streak) outcome {
 		return done(row.repeats)
 	case f.Cluster.Paused || f.Cluster.Deleting:
 		return awaiting()
-	case forming(f) && row.lasted < soonFor:
+	case inFlight(pass) && row.lasted < soonFor:
 		return looking(soon)
-	case forming(f) || len(f.Nodes.Silent) > 0:
+	case inFlight(pass) || unquiet(f):
 		return looking(later)
 	default:
 		return awaiting()
 	}
 }
 
-// forming says that the next step of a bootstrap waits for servers. While it waits for Pods, their events wake it.
-func forming(f *engine.Facts) bool {
-	return f.Cluster.Creating && f.Spec.Accepted && len(f.Nodes.Names) > 0 && len(f.Nodes.Starting) == 0
+// inFlight says that servers are on their way to what was asked of them: a bootstrap goes on, or a node joins. While it
+// is Pods that are waited for, their events wake the cluster.
+func inFlight(pass report.Pass) bool {
+	f := pass.Facts
+	if f.Cluster.Creating {
+		return f.Spec.Accepted && len(f.Nodes.Names) > 0 && len(f.Nodes.Starting) == 0
+	}
+	for i := range pass.Snapshot.Nodes {
+		if n := &pass.Snapshot.Nodes[i]; n.Server != nil && n.Lifecycle != engine.Active {
+			return true
+		}
+	}
+	return false
+}
+
+// unquiet says that servers are silent or do not know each other, which may pass without an event.
+func unquiet(f *engine.Facts) bool {
+	return len(f.Nodes.Silent) > 0 || f.Nodes.Answering > 0 && !f.Members.Agreed
 }

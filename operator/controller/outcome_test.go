@@ -24,23 +24,28 @@ func waiting() report.Pass {
 func TestWhatFollowsFromAPass(t *testing.T) {
 	idle := func(p *report.Pass, _ *streak) {
 		p.Decision.Rule, p.Facts.Cluster.Creating = "", false
+		p.Facts.Nodes.Answering, p.Facts.Members.Agreed = 1, true
 	}
+	joining := []engine.Node{{Name: "a", Lifecycle: engine.Joining, Server: &engine.Server{}}}
 	for name, c := range map[string]struct {
 		change    func(*report.Pass, *streak)
 		from, til time.Duration
 	}{
-		"something was done: look at once":              {func(p *report.Pass, _ *streak) { p.Decision.Action = "meet" }, atOnce, atOnce},
-		"the same was done again: not quite at once":    {func(p *report.Pass, s *streak) { p.Decision.Action, s.repeats = "meet", 2 }, 4 * atOnce, 4 * atOnce},
-		"the same was done for ever: at a bounded pace": {func(p *report.Pass, s *streak) { p.Decision.Action, s.repeats = "meet", 1000 }, atOnceLimit, atOnceLimit},
-		"servers are at work: soon":                     {func(*report.Pass, *streak) {}, soon, soon},
-		"servers have been at work for long: later":     {func(_ *report.Pass, s *streak) { s.lasted = soonFor }, later, later},
-		"Pods are starting: their events wake":          {func(p *report.Pass, _ *streak) { p.Facts.Nodes.Starting = []string{"a"} }, resync - resyncJitter, resync + resyncJitter},
-		"there are no nodes yet: events wake":           {func(p *report.Pass, _ *streak) { p.Facts.Nodes.Names = nil }, resync - resyncJitter, resync + resyncJitter},
-		"a refused spec: an edit wakes":                 {func(p *report.Pass, _ *streak) { p.Facts.Spec.Accepted = false }, resync - resyncJitter, resync + resyncJitter},
-		"paused: an edit wakes":                         {func(p *report.Pass, _ *streak) { p.Facts.Cluster.Paused = true }, resync - resyncJitter, resync + resyncJitter},
-		"being deleted: the end of what it owns wakes":  {func(p *report.Pass, _ *streak) { p.Facts.Cluster.Deleting = true }, resync - resyncJitter, resync + resyncJitter},
-		"idle: the slow resync":                         {idle, resync - resyncJitter, resync + resyncJitter},
-		"idle with a silent server: nothing else tells": {func(p *report.Pass, s *streak) { idle(p, s); p.Facts.Nodes.Silent = []string{"a"} }, later, later},
+		"something was done: look at once":                   {func(p *report.Pass, _ *streak) { p.Decision.Action = "meet" }, atOnce, atOnce},
+		"the same was done again: not quite at once":         {func(p *report.Pass, s *streak) { p.Decision.Action, s.repeats = "meet", 2 }, 4 * atOnce, 4 * atOnce},
+		"the same was done for ever: at a bounded pace":      {func(p *report.Pass, s *streak) { p.Decision.Action, s.repeats = "meet", 1000 }, atOnceLimit, atOnceLimit},
+		"servers are at work: soon":                          {func(*report.Pass, *streak) {}, soon, soon},
+		"servers have been at work for long: later":          {func(_ *report.Pass, s *streak) { s.lasted = soonFor }, later, later},
+		"Pods are starting: their events wake":               {func(p *report.Pass, _ *streak) { p.Facts.Nodes.Starting = []string{"a"} }, resync - resyncJitter, resync + resyncJitter},
+		"there are no nodes yet: events wake":                {func(p *report.Pass, _ *streak) { p.Facts.Nodes.Names = nil }, resync - resyncJitter, resync + resyncJitter},
+		"a refused spec: an edit wakes":                      {func(p *report.Pass, _ *streak) { p.Facts.Spec.Accepted = false }, resync - resyncJitter, resync + resyncJitter},
+		"paused: an edit wakes":                              {func(p *report.Pass, _ *streak) { p.Facts.Cluster.Paused = true }, resync - resyncJitter, resync + resyncJitter},
+		"being deleted: the end of what it owns wakes":       {func(p *report.Pass, _ *streak) { p.Facts.Cluster.Deleting = true }, resync - resyncJitter, resync + resyncJitter},
+		"idle: the slow resync":                              {idle, resync - resyncJitter, resync + resyncJitter},
+		"idle while a node joins: soon":                      {func(p *report.Pass, s *streak) { idle(p, s); p.Snapshot.Nodes = joining }, soon, soon},
+		"idle while a node has been joining for long: later": {func(p *report.Pass, s *streak) { idle(p, s); p.Snapshot.Nodes, s.lasted = joining, soonFor }, later, later},
+		"idle while servers disagree: nothing else tells":    {func(p *report.Pass, s *streak) { idle(p, s); p.Facts.Members.Agreed = false }, later, later},
+		"idle with a silent server: nothing else tells":      {func(p *report.Pass, s *streak) { idle(p, s); p.Facts.Nodes.Silent = []string{"a"} }, later, later},
 	} {
 		t.Run(name, func(t *testing.T) {
 			pass, row := waiting(), streak{}

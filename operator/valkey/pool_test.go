@@ -119,7 +119,7 @@ func TestABlackHoleCostsAPassItsPatienceAndTheNextNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer l.Close() //nolint:errcheck // the test is over
+	defer l.Close()
 	pool, _, _ := newPool(t)
 	to := target(l.Addr().String())
 	ask := func() time.Duration {

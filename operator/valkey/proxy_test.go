@@ -69,7 +69,7 @@ func (p *proxy) upstream(client, server net.Conn) {
 	for {
 		n, err := client.Read(buffer)
 		if err != nil {
-			server.Close() //nolint:errcheck // the proxy may have been cut
+			server.Close() // an error says that the proxy was cut
 			return
 		}
 		p.requests.Add(1)

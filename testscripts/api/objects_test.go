@@ -6,7 +6,6 @@ import (
 	"reflect"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -152,67 +151,5 @@ func everySet(t *testing.T, path string, v reflect.Value) {
 		for i := range v.NumField() {
 			everySet(t, path+"."+v.Type().Field(i).Name, v.Field(i))
 		}
-	}
-}
-
-// wholeObjects have every field set.
-func wholeObjects() map[string]map[string]any {
-	const name = "some-name"
-	now := metav1.NewTime(time.Date(2020, 1, 2, 3, 4, 5, 0, time.UTC))
-	seconds := int64(60)
-	conditions := []v1alpha1.Condition{{
-		Type: "Accepted", Status: metav1.ConditionTrue, ObservedGeneration: 1, LastTransitionTime: now, Reason: "Resolved", Message: "all is well",
-	}}
-	tolerations := []v1alpha1.Toleration{{Key: "dedicated", Operator: "Equal", Value: "valkey", Effect: "NoExecute", TolerationSeconds: &seconds}}
-	acl := []v1alpha1.AclBinding{{
-		Username: "app", PasswordHashes: []string{strings.Repeat("0123456789abcdef", 4)},
-		Permissions: []v1alpha1.Permission{{
-			RoleRef: name, Channels: []string{"news:*"}, Keys: []v1alpha1.KeyPattern{{Pattern: "app:*", Access: v1alpha1.Read}},
-		}},
-	}}
-	placement := &v1alpha1.Placement{
-		Zones: []string{"a"}, ZoneSpread: v1alpha1.Required, NodeSelector: map[string]string{"disk": "ssd"},
-	}
-	cluster := &v1alpha1.ValkeyClusterSpec{
-		ConfigRef: name, Shards: 3, ReplicasPerShard: 1, ACL: acl, Placement: placement, TLS: &v1alpha1.TLS{SecretRef: name},
-		PodAnnotations: map[string]string{"team": "orders"}, Paused: true,
-	}
-	return map[string]map[string]any{
-		"ValkeyImage": {
-			"spec":   &v1alpha1.ValkeyImageSpec{Repository: "valkey/valkey", Tag: "9", Version: "9.0.1", PullSecrets: []string{name}},
-			"status": &v1alpha1.ValkeyImageStatus{Conditions: conditions},
-		},
-		"ValkeyConfig": {
-			"spec": &v1alpha1.ValkeyConfigSpec{
-				ImageRef: name, BaseRef: name, Resources: &v1alpha1.Resources{CPU: "1", Memory: "1Gi"},
-				Valkey: map[string]string{"save": ""}, ACL: acl, Tolerations: tolerations, PriorityClassName: name,
-			},
-			"status": &v1alpha1.ValkeyConfigStatus{Conditions: conditions, Clusters: 2},
-		},
-		"ValkeyRole": {
-			"spec": &v1alpha1.ValkeyRoleSpec{
-				Categories: []v1alpha1.CategoryRule{{Name: "read", Access: v1alpha1.Allow}},
-				Commands:   []v1alpha1.CommandRule{{Name: "config", Subcommand: "get", Access: v1alpha1.Deny}},
-			},
-			"status": &v1alpha1.ValkeyRoleStatus{Conditions: conditions},
-		},
-		"ValkeyCluster": {
-			"spec": cluster,
-			"status": &v1alpha1.ValkeyClusterStatus{
-				State: v1alpha1.Updating, Message: "words", TargetSpec: cluster, ObservedGeneration: 1, ReadyNodes: 6, Ready: "6/6", Conditions: conditions,
-				Nodes: []v1alpha1.ClusterNode{{Name: name, ShardIndex: 1, Role: v1alpha1.Primary, ID: "id", Zone: "a", Ready: true, Slots: 16384}},
-			},
-		},
-		"ValkeyNode": {
-			"spec": &v1alpha1.ValkeyNodeSpec{
-				ClusterName: name, Image: "valkey/valkey:9", Version: "9.0.1", PullSecrets: []string{name}, CPU: "1", Memory: "1Gi",
-				ValkeySettings: map[string]string{"save": ""}, ShardIndex: 1, TLSSecret: name, Placement: placement,
-				Tolerations: tolerations, PriorityClassName: name, Lifecycle: v1alpha1.LifecycleJoining,
-			},
-			"status": &v1alpha1.ValkeyNodeStatus{
-				Role: v1alpha1.Replica, NodeID: "id", PodPhase: "Running", ReplicationLag: 1, LinkUp: true, Slots: 1, Version: "9.0.1",
-				LastObserved: &now, Conditions: conditions,
-			},
-		},
 	}
 }

@@ -42,7 +42,7 @@ func (p *process) ended() error {
 	case err := <-p.done:
 		p.done <- err
 		text, readErr := os.ReadFile(p.log)
-		return errors.Join(fmt.Errorf("%s ended: %v\n%s", p.name, err, tail(text)), readErr)
+		return errors.Join(fmt.Errorf("%s ended: %v\n%s", p.name, p.cmd.ProcessState, tail(text)), readErr)
 	default:
 		return nil
 	}

@@ -11,7 +11,9 @@ import (
 	"os"
 	"os/exec"
 	"os/signal"
+	"path"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 )
@@ -89,19 +91,11 @@ func (d *demo) useLocalkube(ctx context.Context) error {
 }
 
 func (d *demo) helm(ctx context.Context) error {
-	repository, tag := splitImage(d.image)
-	return d.show(ctx, "go", "tool", "-modfile=tools/go.mod", "helm", "upgrade", "--install", "valkey-operator",
-		"charts/valkey-operator", "--namespace", "valkey-operator", "--create-namespace",
-		"--set", "image.repository="+repository, "--set", "image.tag="+tag, "--wait", "--timeout", "3m")
-}
-
-func splitImage(image string) (repository, tag string) {
-	for i := len(image) - 1; i >= 0; i-- {
-		if image[i] == ':' {
-			return image[:i], image[i+1:]
-		}
-	}
-	return image, "latest"
+	registry, name := path.Split(d.image)
+	_, tag, _ := strings.Cut(name, ":")
+	return d.show(ctx, os.Getenv("HELM"), "upgrade", "--install", "valkey-operator", "charts/valkey-operator",
+		"--namespace", "valkey-operator", "--create-namespace",
+		"--set", "image.registry="+strings.TrimSuffix(registry, "/"), "--set", "image.tag="+tag, "--wait", "--timeout", "3m")
 }
 
 func (d *demo) kubectl() string {

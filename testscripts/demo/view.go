@@ -23,6 +23,9 @@ import (
 // demoCluster is the ValkeyCluster of examples/.
 var demoCluster = client.ObjectKey{Namespace: "default", Name: "cart"}
 
+// demoUser and demoPassword are bound in examples/cluster.yaml.
+const demoUser, demoPassword = "cart", "cart-password"
+
 // A viewer shows one cluster to a person.
 type viewer struct {
 	kube client.Client
@@ -128,7 +131,9 @@ func (v *viewer) use(ctx context.Context, out io.Writer) error {
 	for _, pod := range pods.Items {
 		seeds = append(seeds, pod.Status.PodIP+":6379")
 	}
-	c, err := valkey.NewClient(valkey.ClientOption{InitAddress: seeds, DisableCache: true})
+	c, err := valkey.NewClient(valkey.ClientOption{
+		InitAddress: seeds, Username: demoUser, Password: demoPassword, DisableCache: true,
+	})
 	if err != nil {
 		return fmt.Errorf("connect a cluster client: %w", err)
 	}

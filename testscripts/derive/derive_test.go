@@ -80,7 +80,7 @@ func verb(run func(*stage, *testscript.TestScript, []string) (string, error)) fu
 		}
 		out, err := run(s, ts, args)
 		if out != "" {
-			ts.Check(print(ts, out))
+			ts.Check(show(ts, out))
 		}
 		switch {
 		case err != nil && !neg:
@@ -94,7 +94,7 @@ func verb(run func(*stage, *testscript.TestScript, []string) (string, error)) fu
 	}
 }
 
-func print(ts *testscript.TestScript, out string) error {
+func show(ts *testscript.TestScript, out string) error {
 	_, err := ts.Stdout().Write([]byte(out))
 	return err
 }

@@ -106,7 +106,7 @@ func checkOneDirective(t *testing.T, alias, name, value string) {
 func TestLargestACL(t *testing.T) {
 	in := simple("8.0.1")
 	in.Cluster.ACL = bindings(64, 16)
-	in.Roles = map[string]v1alpha1.ValkeyRoleSpec{"reader": {Categories: []v1alpha1.CategoryRule{{Name: "read", Access: v1alpha1.Allow}}}}
+	in.Roles = granting("reader", "read")
 	got, _, err := deriver(t).Derive(in)
 	if err != nil || got.Problem != "" {
 		t.Fatalf("problem %q, error %v", got.Problem, err)
@@ -146,6 +146,15 @@ func bindings(n, permissions int) []v1alpha1.AclBinding {
 		bs = append(bs, b)
 	}
 	return bs
+}
+
+// granting is a menu of one role, which allows categories.
+func granting(role string, categories ...string) map[string]v1alpha1.ValkeyRoleSpec {
+	var spec v1alpha1.ValkeyRoleSpec
+	for _, c := range categories {
+		spec.Categories = append(spec.Categories, v1alpha1.CategoryRule{Name: c, Access: v1alpha1.Allow})
+	}
+	return map[string]v1alpha1.ValkeyRoleSpec{role: spec}
 }
 
 func deriver(t *testing.T) *derivation.Deriver {

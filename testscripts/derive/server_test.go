@@ -23,6 +23,7 @@ const startTimeout = 30 * time.Second
 type server struct {
 	cmd     *exec.Cmd
 	address string
+	busPort string
 	root    string
 	log     string
 	exited  chan error
@@ -69,7 +70,7 @@ func startServer(version, root, conf, acl string) (*server, error) {
 	if err != nil {
 		return nil, err
 	}
-	sv := &server{root: root, address: net.JoinHostPort("127.0.0.1", ports[0]), log: filepath.Join(root, "log"), exited: make(chan error, 1)}
+	sv := &server{root: root, address: net.JoinHostPort("127.0.0.1", ports[0]), busPort: ports[1], log: filepath.Join(root, "log"), exited: make(chan error, 1)}
 	log, err := os.Create(sv.log)
 	if err != nil {
 		return nil, fmt.Errorf("start Valkey %s: %w", version, err)

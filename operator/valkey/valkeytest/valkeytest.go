@@ -7,6 +7,7 @@ package valkeytest
 
 import (
 	"crypto/rand"
+	"errors"
 	"fmt"
 	"net"
 	"os"
@@ -81,7 +82,8 @@ var users = strings.Join([]string{
 
 // exited passes over how a server ends: all of them are killed.
 func exited(t testing.TB, err error) {
-	if _, killed := err.(*exec.ExitError); err != nil && !killed { //nolint:errorlint // Wait returns it bare
+	var killed *exec.ExitError
+	if err != nil && !errors.As(err, &killed) {
 		t.Logf("wait for a server: %v", err)
 	}
 }
