@@ -28,7 +28,7 @@ func (*CreateCredentials) Execute(ctx context.Context, env Env) error {
 	}
 	operator, repl := objects.Passwords(live.(*corev1.Secret).Data)
 	if operator == "" || repl == "" {
-		return fmt.Errorf("Secret %q in namespace %q is damaged: restore its %s, %s and %s, or delete it while the cluster has no nodes",
+		return fmt.Errorf("the Secret %q in namespace %q is damaged: restore its %s, %s and %s, or delete it while the cluster has no nodes",
 			want.Name, want.Namespace, objects.OperatorPasswordKey, objects.ReplPasswordKey, objects.PrimaryAuthKey)
 	}
 	if objects.ControllerUID(live) == "" {

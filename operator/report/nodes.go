@@ -32,15 +32,24 @@ func clusterNodes(s engine.Snapshot) []v1alpha1.ClusterNode {
 	return nodes
 }
 
-// liveIDs are the Valkey ids of all servers that answer.
+// liveIDs are the Valkey ids of the servers that answer and that everyone should know: those of working members, or of
+// all while there are none yet. A node that joins does not make the others less ready.
 func liveIDs(s engine.Snapshot) []string {
-	var ids []string
+	var working, all []string
 	for i := range s.Nodes {
-		if s.Nodes[i].Server != nil {
-			ids = append(ids, s.Nodes[i].Server.ID)
+		n := &s.Nodes[i]
+		if n.Server == nil {
+			continue
+		}
+		all = append(all, n.Server.ID)
+		if n.Lifecycle == engine.Active {
+			working = append(working, n.Server.ID)
 		}
 	}
-	return ids
+	if len(working) > 0 {
+		return working
+	}
+	return all
 }
 
 // ready says that a node's server is up, knows every server that answers and, if a replica, is in sync.
