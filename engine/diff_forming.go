@@ -134,17 +134,10 @@ func zone(n *Node) string {
 // prepared. A handshake under way is given its time.
 func (c *comparison) introductions() []Introduction {
 	meets := map[string][]Acquaintance{}
-	for i := range c.seen.Nodes {
-		for j := i + 1; j < len(c.seen.Nodes); j++ {
-			a, b := &c.seen.Nodes[i], &c.seen.Nodes[j]
-			if !c.ready(a) || !c.ready(b) || a.Server.meeting(b.Pod.IP) || b.Server.meeting(a.Pod.IP) {
-				continue
-			}
-			switch {
-			case a.Server.Peer(b.Server.ID) == nil:
+	for i := range c.heard {
+		for _, b := range c.heard[i+1:] {
+			if a := c.heard[i]; c.strangers(a, b) {
 				meets[a.Name] = append(meets[a.Name], acquaint(b))
-			case b.Server.Peer(a.Server.ID) == nil:
-				meets[b.Name] = append(meets[b.Name], acquaint(a))
 			}
 		}
 	}
@@ -155,6 +148,15 @@ func (c *comparison) introductions() []Introduction {
 		}
 	}
 	return out
+}
+
+// strangers says that two servers that may meet do not both know each other,
+// and are not shaking hands. Either may begin: a MEET is answered with a MEET.
+func (c *comparison) strangers(a, b *Node) bool {
+	if a.Server.Peer(b.Server.ID) != nil && b.Server.Peer(a.Server.ID) != nil {
+		return false
+	}
+	return c.ready(a) && c.ready(b) && !a.Server.meeting(b.Pod.IP) && !b.Server.meeting(a.Pod.IP)
 }
 
 func acquaint(n *Node) Acquaintance {

@@ -84,12 +84,14 @@ func (w *world) run(n *engine.Node) {
 	}
 }
 
-// gossip lets every server that has met another learn all it says of itself.
+// gossip lets every server that has met another learn all it says of itself,
+// and of those it has met, until there is no more news.
 func (w *world) gossip() {
-	for range w.Nodes { // news travels one hop a round
+	for news := true; news; {
+		news = false
 		for i := range w.Nodes {
-			if w.Nodes[i].Server != nil {
-				w.hearPeers(w.Nodes[i].Server)
+			if w.Nodes[i].Server != nil && w.hearPeers(w.Nodes[i].Server) {
+				news = true
 			}
 		}
 	}
@@ -100,37 +102,43 @@ func (w *world) gossip() {
 	}
 }
 
-func (w *world) hearPeers(s *engine.Server) {
+// hearPeers updates all that s knows of others, and says whether anybody met anybody new.
+func (w *world) hearPeers(s *engine.Server) bool {
+	met := false
 	for _, known := range slices.Clone(s.Peers) {
-		other := w.serverOf(known.ID)
 		if known.Myself {
 			continue
 		}
-		p := s.Peer(known.ID)
+		p, other := s.Peer(known.ID), w.serverOf(known.ID)
 		if other == nil {
 			p.Linked, p.Failed = false, true
 			continue
 		}
-		self := *other.Self()
-		self.Myself = false
-		*p = self
-		w.meet(other, s)
+		*p = *other.Self()
+		p.Myself = false
+		met = w.meet(other, s) || met
+		if slices.EqualFunc(other.Peers, s.Peers, func(a, b engine.Peer) bool { return a.ID == b.ID }) {
+			continue
+		}
 		for _, friend := range other.Peers {
-			if met := w.serverOf(friend.ID); met != nil {
-				w.meet(s, met)
+			if third := w.serverOf(friend.ID); third != nil {
+				met = w.meet(s, third) || met
 			}
 		}
 	}
+	return met
 }
 
-func (w *world) meet(a, b *engine.Server) {
+// meet makes b known to a, and says whether it was not before.
+func (w *world) meet(a, b *engine.Server) bool {
 	if a.Peer(b.ID) != nil {
-		return
+		return false
 	}
 	self := *b.Self()
 	self.Myself = false
 	a.Peers = append(a.Peers, self)
 	slices.SortFunc(a.Peers, func(x, y engine.Peer) int { return strings.Compare(x.ID, y.ID) })
+	return true
 }
 
 func (w *world) serverOf(id string) *engine.Server {
