@@ -71,7 +71,7 @@ func newSecrets(mgr ctrl.Manager) (*observe.WatchedSecrets, error) {
 
 // newDeriver compiles the derivation with the platform's policies. A directory that does not exist holds none.
 func newDeriver(policies string) (*derivation.Deriver, error) {
-	var files fs.FS = os.DirFS(policies)
+	files := os.DirFS(policies)
 	if _, err := os.Stat(policies); errors.Is(err, fs.ErrNotExist) {
 		files = nil
 	}

@@ -39,5 +39,5 @@ func (m *manifests) vet(object *unstructured.Unstructured) error {
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	return m.object.Unify(m.object.Context().BuildExpr(data)).Validate(cue.Concrete(true))
+	return m.object.Unify(cuecontext.New().BuildExpr(data)).Validate(cue.Concrete(true))
 }

@@ -208,7 +208,7 @@ func freePorts(n int) ([]int, error) {
 		if err != nil {
 			return nil, fmt.Errorf("find a free port: %w", err)
 		}
-		defer listener.Close() //nolint:errcheck // All stay open until the last is found, so that no two are the same.
+		defer listener.Close() // all stay open until the last is found, so that no two are the same
 		ports = append(ports, listener.Addr().(*net.TCPAddr).Port)
 	}
 	return ports, nil

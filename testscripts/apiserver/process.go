@@ -53,7 +53,8 @@ func (p *process) stop() error {
 		return fmt.Errorf("stop %s: %w", p.name, err)
 	}
 	select {
-	case <-p.done: // Killed on purpose: how it ended says nothing.
+	case ended := <-p.done: // killed on purpose: how it ended says nothing
+		p.done <- ended
 		return nil
 	case <-time.After(stopTimeout):
 		return fmt.Errorf("stop %s: still there %v after SIGKILL", p.name, stopTimeout)

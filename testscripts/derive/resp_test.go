@@ -26,7 +26,7 @@ func dial(address string) (*conn, error) {
 	return &conn{c, bufio.NewReader(c)}, c.SetDeadline(time.Now().Add(startTimeout))
 }
 
-func (c *conn) close() { c.net.Close() } //nolint:errcheck // nothing is left to be read or written
+func (c *conn) close() { c.net.Close() }
 
 // do sends a command; an array's elements come back a line each.
 func (c *conn) do(args ...string) (string, error) {

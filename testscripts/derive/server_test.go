@@ -1,6 +1,7 @@
 package derive
 
 import (
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"net"
@@ -188,7 +189,7 @@ func (s *stage) valkey(_ *testscript.TestScript, args []string) (string, error) 
 
 func (s *stage) valkeyAs(_ *testscript.TestScript, args []string) (string, error) {
 	if len(args) < 2 {
-		return "", fmt.Errorf("usage: valkey-as USER ARG...")
+		return "", errors.New("usage: valkey-as USER ARG")
 	}
 	password := args[0]
 	if args[0] == "_momento_repl" {
