@@ -28,6 +28,7 @@ func Diff(s Snapshot, d Desired) *Facts {
 	f.Slots = c.slots()
 	f.Members.Agreed = c.agreed()
 	f.Members.Departed = c.departed()
+	f.Members.UsersStale = c.usersStale()
 	f.Forming.Unready = c.unready(f)
 	f.Nodes.Joining = c.workingJoiners(f)
 	f.Members.Drifted = c.drifted(f.Forming.Unready == "")

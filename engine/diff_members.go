@@ -138,6 +138,21 @@ func (c *comparison) followed(id string) bool {
 	})
 }
 
+// usersStale are the nodes whose server has loaded another ACL file than the
+// specs ask for, by the revision that the file itself carries.
+func (c *comparison) usersStale() []string {
+	if c.want.Problem != "" || c.want.ACLRevision == "" {
+		return nil
+	}
+	var out []string
+	for i := range c.seen.Nodes {
+		if n := &c.seen.Nodes[i]; c.hears(n) && !c.dead(n) && n.Server.Revision != c.want.ACLRevision {
+			out = append(out, n.Name)
+		}
+	}
+	return out
+}
+
 // drifted are the servers whose live settings are not what they should be now.
 func (c *comparison) drifted(ready bool) []SettingChange {
 	if c.want.Problem != "" {

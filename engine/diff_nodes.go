@@ -12,6 +12,7 @@ func (c *comparison) nodes() NodeFacts {
 		f.Names = append(f.Names, n.Name)
 		c.sortNode(n, &f)
 	}
+	f.Unannotated = c.unannotated()
 	f.Answering = len(c.heard)
 	f.Surplus = c.surplus()
 	f.Missing = c.missing()
@@ -98,6 +99,28 @@ func (c *comparison) outdated(n *Node) bool {
 		!slices.Equal(have.Placement.Zones, want.Placement.Zones) ||
 		!maps.Equal(have.Placement.NodeSelector, want.Placement.NodeSelector) ||
 		!maps.Equal(have.Settings, want.Settings)
+}
+
+// unannotated are the nodes whose Pod lacks an annotation it should have, or has
+// another value of it. Annotations that nobody asks for any more stay.
+func (c *comparison) unannotated() []string {
+	if c.want.Problem != "" {
+		return nil
+	}
+	var out []string
+	for i := range c.seen.Nodes {
+		n := &c.seen.Nodes[i]
+		if n.Pod == nil || n.Pod.Deleting || c.dead(n) {
+			continue
+		}
+		for key, value := range c.want.PodAnnotations {
+			if have, ok := n.Pod.Annotations[key]; !ok || have != value {
+				out = append(out, n.Name)
+				break
+			}
+		}
+	}
+	return out
 }
 
 // surplus are the nodes beyond the target that never joined, latest made first to go.

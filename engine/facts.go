@@ -67,6 +67,8 @@ type NodeFacts struct {
 	Starting []string `expr:"starting"`
 	// Silent have a running Pod whose server does not answer, each with why.
 	Silent []string `expr:"silent"`
+	// Unannotated have a Pod that lacks an annotation it should have.
+	Unannotated []string `expr:"unannotated"`
 	// Answering counts the servers that answer and have loaded.
 	Answering int `expr:"answering"`
 	// Joining are members in working order whose lifecycle still says Joining.
@@ -79,6 +81,8 @@ type MemberFacts struct {
 	Agreed bool `expr:"agreed"`
 	// Departed are members that belong to no node, unreachable, holding nothing another member could take over.
 	Departed []Oblivion `expr:"departed"`
+	// UsersStale are nodes whose server has loaded another ACL file than the one it should have, sorted.
+	UsersStale []string `expr:"usersStale"`
 	// Drifted are servers whose live settings are not what they should be now.
 	Drifted []SettingChange `expr:"drifted"`
 }

@@ -206,3 +206,19 @@ func derive(b *testing.B, d *derivation.Deriver, in derivation.Input) {
 		b.Fatalf("problem %q, error %v", got.Problem, err)
 	}
 }
+
+func TestConfRendersTheSameTextAsTheDerivation(t *testing.T) {
+	d := load(t)
+	derived, _, err := d.Derive(plain())
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := d.Conf(derived.Node.Settings)
+	if err != nil || again != derived.Conf {
+		t.Errorf("conf = %q, %v, want %q", again, err, derived.Conf)
+	}
+	other, err := d.Conf(map[string]string{"save": `900 "1"`})
+	if err != nil || !strings.HasPrefix(other, `save "900 \"1\""`) {
+		t.Errorf("conf of other settings = %q, %v", other, err)
+	}
+}

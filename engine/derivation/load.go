@@ -25,7 +25,7 @@ var (
 
 // program is the compiled CUE.
 type program struct {
-	input, derive cue.Value
+	input, derive, conf cue.Value
 	live          liveTable
 	policies      []policy
 }
@@ -42,6 +42,7 @@ func Load(fsys, policies fs.FS) (*Deriver, error) {
 	d := &Deriver{program: program{
 		input:  v.LookupPath(cue.ParsePath("#Input")),
 		derive: v.LookupPath(cue.ParsePath("#Derive")),
+		conf:   v.LookupPath(cue.ParsePath("#Conf")),
 	}}
 	if err := v.LookupPath(cue.ParsePath("#Directives")).Decode(&d.program.live); err != nil {
 		return nil, programError(err)

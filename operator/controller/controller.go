@@ -11,7 +11,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -39,6 +38,8 @@ type Observer interface {
 // A Deriver computes what a cluster should be.
 type Deriver interface {
 	Derive(in derivation.Input) (engine.Desired, derivation.Extras, error)
+	// Conf renders any settings as valkey.conf.
+	Conf(settings map[string]string) (string, error)
 }
 
 // A Loop runs clusters. Make it with New.
@@ -178,7 +179,7 @@ func (l *Loop) act(ctx context.Context, seen observe.Observation, pass report.Pa
 		// A copy: what an action changes on it must not change what the report compares with.
 		Cluster:  seen.Cluster.DeepCopy(),
 		Snapshot: pass.Snapshot, Desired: pass.Desired,
-		Kube: l.kube, Live: l.live, Valkey: seen.Servers, Conf: confOf(pass.Desired),
+		Kube: l.kube, Live: l.live, Valkey: seen.Servers, Conf: l.deriver.Conf,
 		Pods: actions.PodDefaults{
 			ClusterDomain: l.defaults.ClusterDomain,
 			PullSecrets:   extras.PullSecrets, PriorityClassName: extras.PriorityClassName, Tolerations: extras.Tolerations,
@@ -233,15 +234,4 @@ func certificate(found *observe.TLS) *report.Certificate {
 		return nil
 	}
 	return &report.Certificate{Problem: found.Problem, NotAfter: found.Expiry}
-}
-
-// confOf renders the settings that are desired, which the derivation has done already. The nodes of other specs have
-// their valkey.conf.
-func confOf(desired engine.Desired) func(map[string]string) (string, error) {
-	return func(settings map[string]string) (string, error) {
-		if !maps.Equal(settings, desired.Node.Settings) {
-			return "", errors.New("the node's settings are not those of the specs")
-		}
-		return desired.Conf, nil
-	}
 }

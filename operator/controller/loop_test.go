@@ -40,6 +40,8 @@ func (d derives) Derive(derivation.Input) (engine.Desired, derivation.Extras, er
 	return engine.Desired{Topology: engine.Topology{Shards: 1}}, derivation.Extras{}, d.err
 }
 
+func (derives) Conf(map[string]string) (string, error) { return "port 6379\n", nil }
+
 // deed is an action that counts its executions.
 type deed struct {
 	times int

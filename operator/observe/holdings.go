@@ -79,7 +79,7 @@ func (h *holdings) snapshot(now time.Time) engine.Snapshot {
 		Auth:    h.auth(),
 		Objects: h.objects(),
 		Nodes:   h.engineNodes(),
-		Strays:  h.strays(),
+		Strays:  h.strays(now),
 	}
 }
 
@@ -157,16 +157,21 @@ func hash(password string) string {
 	return hex.EncodeToString(sum[:])
 }
 
+// strayAge is longer than one cache lags behind another.
+const strayAge = 10 * time.Second
+
 // strays are the Pods and ConfigMaps of ValkeyNodes that are gone, as "Kind/name", sorted. The caches of Pods and
-// of ValkeyNodes do not advance together: who removes a stray must look for its node at the API server first.
-func (h *holdings) strays() []string {
+// of ValkeyNodes do not advance together: what is younger than strayAge may have a node that is still to be seen, and who
+// removes a stray must look for its node at the API server first.
+func (h *holdings) strays(now time.Time) []string {
 	alive := map[types.UID]bool{}
 	for i := range h.nodes.Items {
 		alive[h.nodes.Items[i].UID] = true
 	}
 	var found []string
 	add := func(obj client.Object) {
-		if objects.NodeOf(obj) != "" && !alive[objects.ControllerUID(obj)] {
+		old := now.Sub(obj.GetCreationTimestamp().Time) >= strayAge
+		if old && objects.NodeOf(obj) != "" && !alive[objects.ControllerUID(obj)] {
 			found = append(found, objects.Ref(obj))
 		}
 	}

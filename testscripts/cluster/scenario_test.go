@@ -63,6 +63,7 @@ var commands = map[string]func(*testscript.TestScript, bool, []string){
 	"condition":   cmdCondition,   // condition DURATION KIND NAME TYPE STATUS [REGEXP]: a condition shows, and its message matches
 	"formed":      cmdFormed,      // formed CLUSTER SHARDSxREPLICAS: exactly these servers know each other, every slot and epoch once
 	"gone":        cmdGone,        // gone DURATION CLUSTER...: nothing of it is left
+	"login":       cmdLogin,       // [!] login DURATION CLUSTER USER PASSWORD: every server accepts it (or: none does), within that time
 	"writes":      cmdWrites,      // writes CLUSTER COUNT: a cluster client sets and gets that many keys
 	"operator":    cmdOperator,    // operator start|kill: the operator's process
 	"blackhole":   cmdBlackhole,   // blackhole CLUSTER: the operator reaches none of its Pods, now or later

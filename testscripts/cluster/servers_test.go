@@ -168,6 +168,40 @@ func rolesAndSlots(lines []string, shards, replicas int) (string, error) {
 	return strings.Join(view, "\n"), nil
 }
 
+func cmdLogin(ts *testscript.TestScript, neg bool, args []string) {
+	s := in(ts)
+	start := time.Now()
+	ts.Check(within(context.Background(), limit(ts, args[0]), func() error {
+		var pods corev1.PodList
+		if err := s.kube.List(context.Background(), &pods, client.InNamespace(s.ns),
+			client.MatchingLabels{"app.kubernetes.io/instance": args[1]}); err != nil {
+			return err
+		}
+		if len(pods.Items) == 0 {
+			return fmt.Errorf("%s has no pods", args[1])
+		}
+		for _, pod := range pods.Items {
+			if err := login(context.Background(), pod.Status.PodIP+":6379", args[2], args[3]); (err != nil) != neg {
+				return fmt.Errorf("user %s at %s: %v", args[2], pod.Name, err)
+			}
+		}
+		return nil
+	}))
+	ts.Logf("every server answered so after %.1fs", time.Since(start).Seconds())
+}
+
+// login returns nil when the server accepts the user with the password.
+func login(ctx context.Context, address, user, password string) error {
+	c, err := valkey.NewClient(valkey.ClientOption{
+		InitAddress: []string{address}, Username: user, Password: password, ForceSingleClient: true, DisableCache: true,
+	})
+	if err != nil {
+		return err
+	}
+	defer c.Close()
+	return c.Do(ctx, c.B().Ping().Build()).Error()
+}
+
 func cmdWrites(ts *testscript.TestScript, _ bool, args []string) {
 	s := in(ts)
 	var count int

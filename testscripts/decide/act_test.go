@@ -52,6 +52,14 @@ func (w *world) actOnNodes() error {
 		for _, c := range a.Changes {
 			maps.Copy(w.node(c.Node).Server.Settings, c.Settings)
 		}
+	case *actions.LoadACL:
+		for _, name := range a.Nodes {
+			w.node(name).Server.Revision = w.desired.ACLRevision
+		}
+	case *actions.AnnotatePods:
+		for _, name := range a.Nodes {
+			w.node(name).Pod.Annotations = maps.Clone(w.desired.PodAnnotations)
+		}
 	case *actions.ForgetMembers:
 		for _, gone := range a.Departed {
 			w.forget(gone)

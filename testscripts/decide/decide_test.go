@@ -103,6 +103,10 @@ func cmdEdit(ts *testscript.TestScript, _ bool, args []string) {
 		w.Cluster.Paused = value == "true"
 	case "deleting":
 		w.Cluster.Deleting = true
+	case "users":
+		w.desired.ACLRevision = value
+	case "annotation":
+		w.desired.PodAnnotations = map[string]string{"team": value}
 	case "image":
 		w.desired.Node.Image = value
 	case "problem":
