@@ -23,7 +23,7 @@ type member struct {
 	pod   string
 	lines []string // its CLUSTER NODES
 	info  string   // its CLUSTER INFO
-	reads string   // how often it read from a connection, INFO's total_reads_processed line
+	asked int      // how often it was asked for CLUSTER NODES, this time included
 }
 
 // members asks every server of the cluster, as the operator's user.
@@ -78,14 +78,18 @@ func ask(ctx context.Context, address, password string, trust *tls.Config) (memb
 	if err != nil {
 		return member{}, err
 	}
-	stats, err := c.Do(ctx, c.B().Info().Section("stats").Build()).ToString()
+	stats, err := c.Do(ctx, c.B().Info().Section("commandstats").Build()).ToString()
 	if err != nil {
 		return member{}, err
 	}
 	m := member{lines: strings.Split(strings.TrimSpace(nodes), "\n"), info: info}
+	const calls = "cmdstat_cluster|nodes:calls="
 	for line := range strings.Lines(stats) {
-		if strings.HasPrefix(line, "total_reads_processed:") {
-			m.reads = strings.TrimSpace(line)
+		if !strings.HasPrefix(line, calls) {
+			continue
+		}
+		if _, err := fmt.Sscanf(line, calls+"%d", &m.asked); err != nil {
+			return member{}, fmt.Errorf("read %q: %w", line, err)
 		}
 	}
 	return m, nil
