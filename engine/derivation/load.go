@@ -26,8 +26,8 @@ var (
 // program is the compiled CUE.
 type program struct {
 	input, derive, conf cue.Value
-	live          liveTable
-	policies      []policy
+	live                liveTable
+	policies            []policy
 }
 
 // Load compiles the CUE module in fsys (its root is cue/) and the platform's

@@ -186,7 +186,7 @@ func cmdLogin(ts *testscript.TestScript, neg bool, args []string) {
 		}
 		for _, pod := range pods.Items {
 			if err := login(context.Background(), pod.Status.PodIP+":6379", args[2], args[3]); (err != nil) != neg {
-				return fmt.Errorf("user %s at %s: %v", args[2], pod.Name, err)
+				return fmt.Errorf("user %s at %s: accepted is %t", args[2], pod.Name, err == nil)
 			}
 		}
 		return nil

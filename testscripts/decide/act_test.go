@@ -52,10 +52,6 @@ func (w *world) actOnNodes() error {
 		for _, c := range a.Changes {
 			maps.Copy(w.node(c.Node).Server.Settings, c.Settings)
 		}
-	case *actions.LoadACL:
-		for _, name := range a.Nodes {
-			w.node(name).Server.Revision = w.desired.ACLRevision
-		}
 	case *actions.AnnotatePods:
 		for _, name := range a.Nodes {
 			w.node(name).Pod.Annotations = maps.Clone(w.desired.PodAnnotations)
@@ -72,6 +68,10 @@ func (w *world) actOnNodes() error {
 
 func (w *world) actOnServers() error {
 	switch a := w.last.Args.(type) {
+	case *actions.LoadACL:
+		for _, name := range a.Nodes {
+			w.node(name).Server.Revision = w.desired.ACLRevision
+		}
 	case *actions.PrepareServers:
 		for _, p := range a.Preparations {
 			w.prepare(p)
