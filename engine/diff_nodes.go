@@ -51,15 +51,17 @@ func silence(n *Node) string {
 }
 
 // dead says that the node is gone for good: its container has ended, its Pod
-// vanished after its server was known, or somebody deleted it. A node that
+// vanished after its server was known, or somebody deleted it before it
+// joined. A member that somebody deletes goes on serving: its finalizer keeps
+// its Pod, and to end it would take its data away. A node that
 // ended before it joined, although made as it should be, is left to be read
 // for a while first.
 func (c *comparison) dead(n *Node) bool {
 	switch {
-	case n.Deleting:
-		return true
 	case n.Pod == nil:
-		return n.LastID != ""
+		return n.Deleting || n.LastID != ""
+	case n.Deleting && !c.joined(n):
+		return true
 	case !n.Pod.Ended():
 		return false
 	default:

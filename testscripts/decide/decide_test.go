@@ -56,7 +56,7 @@ var commands = map[string]func(*testscript.TestScript, bool, []string){
 	"cluster": cmdCluster, // cluster SHARDSxREPLICAS [formed]: a new ValkeyCluster, or one that is Active
 	"edit":    cmdEdit,    // edit FIELD VALUE: change the cluster's spec or object
 	"pods":    cmdPods,    // pods running|pending|failed NODE|all [TROUBLE]: what became of Pods
-	"lose":    cmdLose,    // lose pod|node|server|secret|object [NODE]: something vanishes
+	"lose":    cmdLose,    // lose pod|node|server|secret|object [NODE]: something vanishes, or a ValkeyNode begins to
 	"tick":    cmdTick,    // tick DURATION: time passes
 	"decide":  cmdDecide,  // decide: print the decision
 	"act":     cmdAct,     // act: carry out the last decision on paper
@@ -151,6 +151,8 @@ func cmdLose(ts *testscript.TestScript, _ bool, args []string) {
 	case "server":
 		n := w.node(args[1])
 		n.Server, n.Silence = nil, "timeout"
+	case "node":
+		w.node(args[1]).Deleting = true
 	case "pod":
 		n := w.node(args[1])
 		n.Server, n.Pod = nil, nil
