@@ -79,11 +79,11 @@ lint-go: ## golangci-lint over the operator and localkube
 .PHONY: test-pure
 test-pure: localkube ## Unit tests, properties and pure scenarios; some use real servers and a real API server on loopback
 	go test -count=1 $(PURE_SUITES)
-	go test -count=1 -C tools ./...
+	go test -C tools -count=1 ./...
 
 .PHONY: test-localkube
 test-localkube: localkube ## localkube's own tests, on a second instance of it
-	go test -count=1 -C testscripts/localkube -timeout 15m ./...
+	go test -C testscripts/localkube -count=1 -timeout 15m ./...
 
 .PHONY: test-real
 test-real: image localkube ## The suites on a real Kubernetes: localkube, or the cluster of KUBECONFIG
