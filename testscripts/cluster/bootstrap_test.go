@@ -18,7 +18,11 @@ import (
 )
 
 // The bars of a bootstrap, from `kubectl apply` and from the last Pod's start.
+// They were set where six bare Pods start within 4 s and valkey-cli joins them
+// in 8 s; on a slower machine, or a slow day, they grow with these two, which
+// are measured in the same run.
 const (
+	besidePods          = 4 * time.Second
 	bootstrapBar        = 8 * time.Second
 	afterLastPodBar     = 3 * time.Second
 	bootstrapsMeasured  = 5
@@ -148,12 +152,14 @@ func TestBootstrapIsFast(t *testing.T) {
 		removed(t, c)
 	}
 	t.Logf("median: %.1f s after apply, %.1f s after the last Pod", median(whole).Seconds(), median(afterPods).Seconds())
-	t.Logf("yardstick: valkey-cli --cluster create on the same Pods: %s", yardstick(t, ns))
-	if m := median(whole); m > bootstrapBar {
-		t.Errorf("median bootstrap took %s, at most %s are allowed", m, bootstrapBar)
+	pods, join := yardstick(t, ns)
+	t.Logf("yardstick: six bare Pods run %.1f s after they were asked for; valkey-cli --cluster create on them takes %.1f s",
+		pods.Seconds(), join.Seconds())
+	if m, bar := median(whole), max(bootstrapBar, pods+besidePods); m > bar {
+		t.Errorf("median bootstrap took %s, at most %s are allowed", m, bar)
 	}
-	if m := median(afterPods); m > afterLastPodBar {
-		t.Errorf("median bootstrap ended %s after the last Pod ran, at most %s are allowed", m, afterLastPodBar)
+	if m, bar := median(afterPods), max(afterLastPodBar, join*3/8); m > bar {
+		t.Errorf("median bootstrap ended %s after the last Pod ran, at most %s are allowed", m, bar)
 	}
 }
 
@@ -228,33 +234,22 @@ func TestTenClustersAtOnce(t *testing.T) {
 	}
 }
 
-// yardstick joins six bare Pods with valkey-cli --cluster create and says how
-// long that took until every node was ok and every replica in sync.
-func yardstick(t *testing.T, ns string) string {
+// yardstick makes six bare Pods and joins them with valkey-cli --cluster create.
+// It says how long the Pods took to run, and how long the join took from when
+// the servers answered until every node was ok and every replica in sync.
+func yardstick(t *testing.T, ns string) (pods, join time.Duration) {
 	t.Helper()
+	start := time.Now()
+	for i := range 6 {
+		if err := shared.kube.Create(t.Context(), barePod(ns, fmt.Sprintf("bare-%d", i))); err != nil {
+			t.Fatal(err)
+		}
+	}
 	var addresses []string
 	for i := range 6 {
-		pod := barePod(ns, fmt.Sprintf("bare-%d", i))
-		if err := shared.kube.Create(t.Context(), pod); err != nil {
-			t.Fatal(err)
-		}
+		addresses = append(addresses, running(t, client.ObjectKey{Namespace: ns, Name: fmt.Sprintf("bare-%d", i)})+":6379")
 	}
-	for i := range 6 {
-		var pod corev1.Pod
-		key := client.ObjectKey{Namespace: ns, Name: fmt.Sprintf("bare-%d", i)}
-		if err := within(t.Context(), time.Minute, func() error {
-			if err := shared.kube.Get(t.Context(), key, &pod); err != nil {
-				return err
-			}
-			if pod.Status.Phase != corev1.PodRunning {
-				return fmt.Errorf("%s is %s", pod.Name, pod.Status.Phase)
-			}
-			return nil
-		}); err != nil {
-			t.Fatal(err)
-		}
-		addresses = append(addresses, pod.Status.PodIP+":6379")
-	}
+	pods = time.Since(start)
 	cli := shared.valkeyBinary("9.1", "valkey-cli")
 	for _, address := range addresses {
 		host, _, _ := strings.Cut(address, ":")
@@ -265,7 +260,7 @@ func yardstick(t *testing.T, ns string) string {
 			t.Fatal(err)
 		}
 	}
-	start := time.Now()
+	start = time.Now()
 	args := append([]string{"--cluster", "create"}, addresses...)
 	if _, err := command(t.Context(), shared.root, cli, append(args, "--cluster-replicas", "1", "--cluster-yes")...); err != nil {
 		t.Fatal(err)
@@ -275,7 +270,25 @@ func yardstick(t *testing.T, ns string) string {
 			t.Fatal(err)
 		}
 	}
-	return fmt.Sprintf("%.1f s after the last server answered", time.Since(start).Seconds())
+	return pods, time.Since(start)
+}
+
+// running waits until the Pod runs, and returns its address.
+func running(t *testing.T, key client.ObjectKey) string {
+	t.Helper()
+	var pod corev1.Pod
+	if err := within(t.Context(), time.Minute, func() error {
+		if err := shared.kube.Get(t.Context(), key, &pod); err != nil {
+			return err
+		}
+		if pod.Status.Phase != corev1.PodRunning {
+			return fmt.Errorf("%s is %s", pod.Name, pod.Status.Phase)
+		}
+		return nil
+	}); err != nil {
+		t.Fatal(err)
+	}
+	return pod.Status.PodIP
 }
 
 func inSync(ctx context.Context, cli, address string) error {
