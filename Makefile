@@ -87,7 +87,11 @@ test-localkube: localkube ## localkube's own tests, on a second instance of it
 
 .PHONY: test-real
 test-real: image localkube ## The suites on a real Kubernetes: localkube, or the cluster of KUBECONFIG
-	OPERATOR_IMAGE=$(IMAGE) testscripts/on-kubernetes $(MAKE) chart-cluster-test test-cluster
+	OPERATOR_IMAGE=$(IMAGE) testscripts/on-kubernetes $(MAKE) chart-cluster-test test-actions test-cluster
+
+.PHONY: test-actions
+test-actions: ## The actions on the API server of KUBECONFIG, which has the CRDs and no operator
+	go test -count=1 -tags kubernetes -run 'RealAPI|ReadBack' ./actions
 
 .PHONY: test-cluster
 test-cluster: build ## The scenarios and measurements on the cluster of KUBECONFIG

@@ -71,8 +71,13 @@ func (c *comparison) agrees(s *Server) (agrees, known bool) {
 	return agrees, count == topology.SlotCount
 }
 
-// unassigned are the slots that no view gives to anybody.
+// unassigned are the slots that are known to be nobody's: no view gives them to
+// anybody. While a server that ran once is alive and cannot be heard, no slot
+// is known to be free, since it may hold any and serve it to clients.
 func (c *comparison) unassigned() *topology.Set {
+	if c.unheard() {
+		return &topology.Set{}
+	}
 	free := topology.All()
 	for _, ranges := range c.claims {
 		free.Remove(ranges...)
@@ -83,6 +88,13 @@ func (c *comparison) unassigned() *topology.Set {
 		}
 	}
 	return free
+}
+
+// unheard says that some server that ran once does not answer and is not dead.
+func (c *comparison) unheard() bool {
+	return slices.ContainsFunc(c.seen.Nodes, func(n Node) bool {
+		return !c.hears(&n) && !c.dead(&n) && (n.LastID != "" || n.Lifecycle != Joining)
+	})
 }
 
 // departed are the members to forget: ids that belong to no node, that every

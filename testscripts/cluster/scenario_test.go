@@ -46,7 +46,8 @@ func (s *scenario) setUp(e *testscript.Env) error {
 	e.Setenv("PATH", filepath.Join(s.cache, "bin")+string(os.PathListSeparator)+os.Getenv("PATH"))
 	e.Defer(func() {
 		for _, file := range s.applied {
-			if _, err := command(context.Background(), s.root, s.kubectl(), "delete", "--wait=false", "--ignore-not-found", "-n", s.ns, "-f", file); err != nil {
+			args := append(s.placed(file), "delete", "--wait=false", "--ignore-not-found", "-f", file)
+			if _, err := command(context.Background(), s.root, s.kubectl(), args...); err != nil {
 				fmt.Fprintln(os.Stderr, err)
 			}
 		}
@@ -77,13 +78,19 @@ func cmdApply(ts *testscript.TestScript, _ bool, args []string) {
 		text := strings.ReplaceAll(ts.ReadFile(name), "$NS", s.ns)
 		file := ts.MkAbs(name + ".applied")
 		ts.Check(os.WriteFile(file, []byte(text), 0o600))
-		if strings.Contains(text, "namespace:") { // it says itself where it belongs
-			ts.Check(ts.Exec(s.kubectl(), "apply", "-f", file))
-		} else {
-			ts.Check(ts.Exec(s.kubectl(), "apply", "-n", s.ns, "-f", file))
-		}
+		ts.Check(ts.Exec(s.kubectl(), append(s.placed(file), "apply", "-f", file)...))
 		s.applied = append(s.applied, file)
 	}
+}
+
+// placed are the flags that put a file's objects into the scenario's
+// namespace; none when the file says itself where they belong.
+func (s *scenario) placed(file string) []string {
+	text, err := os.ReadFile(file)
+	if err == nil && strings.Contains(string(text), "namespace:") {
+		return nil
+	}
+	return []string{"-n", s.ns}
 }
 
 func cmdKubectl(ts *testscript.TestScript, neg bool, args []string) {

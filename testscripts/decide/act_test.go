@@ -20,6 +20,8 @@ func (w *world) act() error {
 		w.Auth = &engine.Auth{OperatorHash: "o", ReplHash: "r"}
 	case *actions.ApplyObjects:
 		w.Objects = slices.Clone(w.desired.Objects)
+	case *actions.RemoveStrays:
+		w.Strays = nil
 	case *actions.RecordTarget:
 		target := w.desired.Topology
 		w.Cluster.Target, w.Cluster.State = &target, "Creating"

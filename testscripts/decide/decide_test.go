@@ -6,7 +6,10 @@ package decide
 import (
 	"flag"
 	"fmt"
+	"slices"
+	"strconv"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -20,13 +23,22 @@ import (
 
 var update = flag.Bool("update", false, "rewrite the want/ sections of the scenarios")
 
+// TestDecide runs the scenarios, and fails when one of the rules decides in none.
 func TestDecide(t *testing.T) {
 	rules := loadRules(t)
+	told := &decided{rules: map[string]bool{}}
+	t.Cleanup(func() {
+		for _, r := range rules {
+			if !told.rules[r.Name] && !t.Failed() {
+				t.Errorf("rule %s decides in no scenario", r.Name)
+			}
+		}
+	})
 	testscript.Run(t, testscript.Params{
 		Dir: ".", Cmds: commands,
 		RequireExplicitExec: true, RequireUniqueNames: true, UpdateScripts: *update,
 		Setup: func(e *testscript.Env) error {
-			e.Values[benchKey{}] = &bench{rules: rules}
+			e.Values[benchKey{}] = &bench{rules: slices.Clone(rules), told: told}
 			return nil
 		},
 	})
@@ -45,6 +57,19 @@ func loadRules(t testing.TB) []engine.Rule {
 type bench struct {
 	rules []engine.Rule
 	world *world
+	told  *decided
+}
+
+// decided are the rules that the scenarios have shown to decide.
+type decided struct {
+	mu    sync.Mutex
+	rules map[string]bool
+}
+
+func (d *decided) note(rule string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.rules[rule] = true
 }
 
 type benchKey struct{}
@@ -56,7 +81,8 @@ var commands = map[string]func(*testscript.TestScript, bool, []string){
 	"cluster": cmdCluster, // cluster SHARDSxREPLICAS [formed]: a new ValkeyCluster, or one that is Active
 	"edit":    cmdEdit,    // edit FIELD VALUE: change the cluster's spec or object
 	"pods":    cmdPods,    // pods running|pending|failed NODE|all [TROUBLE]: what became of Pods
-	"lose":    cmdLose,    // lose pod|node|server|secret|object [NODE]: something vanishes, or a ValkeyNode begins to
+	"gain":    cmdGain,    // gain node SHARD | gain stray KIND/NAME: something is there that should not be
+	"lose":    cmdLose,    // lose pod|node|server|link|secret|object [NODE]: something vanishes, or a ValkeyNode begins to
 	"tick":    cmdTick,    // tick DURATION: time passes
 	"decide":  cmdDecide,  // decide: print the decision
 	"act":     cmdAct,     // act: carry out the last decision on paper
@@ -153,11 +179,27 @@ func cmdLose(ts *testscript.TestScript, _ bool, args []string) {
 		n.Server, n.Silence = nil, "timeout"
 	case "node":
 		w.node(args[1]).Deleting = true
+	case "link":
+		w.node(args[1]).Server.LinkUp = false
 	case "pod":
 		n := w.node(args[1])
 		n.Server, n.Pod = nil, nil
 	default:
 		ts.Fatalf("lose: what is a %s?", args[0])
+	}
+}
+
+func cmdGain(ts *testscript.TestScript, _ bool, args []string) {
+	w := at(ts).world
+	switch args[0] {
+	case "node":
+		shard, err := strconv.Atoi(args[1])
+		ts.Check(err)
+		w.addNode(shard)
+	case "stray":
+		w.Strays = append(w.Strays, args[1])
+	default:
+		ts.Fatalf("gain: what is a %s?", args[0])
 	}
 }
 
@@ -175,7 +217,9 @@ func (b *bench) step() engine.Decision {
 }
 
 func cmdDecide(ts *testscript.TestScript, _ bool, _ []string) {
-	_, err := fmt.Fprint(ts.Stdout(), at(ts).step())
+	d := at(ts).step()
+	at(ts).told.note(d.Rule)
+	_, err := fmt.Fprint(ts.Stdout(), d)
 	ts.Check(err)
 }
 
@@ -185,6 +229,7 @@ func cmdSettle(ts *testscript.TestScript, _ bool, _ []string) {
 	b := at(ts)
 	for range 50 {
 		d := b.step()
+		b.told.note(d.Rule)
 		_, err := fmt.Fprintln(ts.Stdout(), headline(d))
 		ts.Check(err)
 		if !d.Acts() {

@@ -28,6 +28,9 @@ func TestSafeInAnyOrder(t *testing.T) {
 			healthy[topology] = formed(t, topology)
 		}
 		b := &bench{rules: rules, world: healthy[topology].clone(t)}
+		if random.IntN(2) == 0 {
+			b.world.reshuffle()
+		}
 		for range 1 + random.IntN(4) {
 			b.world.damage(random)
 		}
@@ -82,37 +85,66 @@ func (w *world) clone(t *testing.T) *world {
 	if err := json.Unmarshal(text, &copied); err != nil {
 		t.Fatal(err)
 	}
-	return &world{Snapshot: copied.Snapshot, desired: copied.Desired, named: maps.Clone(w.named)}
+	out := &world{Snapshot: copied.Snapshot, desired: copied.Desired, named: maps.Clone(w.named)}
+	out.noteHeld()
+	return out
 }
 
-// damage breaks one thing.
+func (w *world) noteHeld() {
+	w.held = map[string][]engine.SlotRange{}
+	for i := range w.Nodes {
+		if s := w.Nodes[i].Server; s != nil {
+			w.held[w.Nodes[i].Name] = s.Self().Slots
+		}
+	}
+}
+
+// reshuffle leaves the shards with each other's slots, as scaling out and in
+// does: nobody holds the range that a bootstrap would have given it.
+func (w *world) reshuffle() {
+	var primaries []*engine.Peer
+	for i := range w.Nodes {
+		if me := w.Nodes[i].Server.Self(); len(me.Slots) > 0 {
+			primaries = append(primaries, me)
+		}
+	}
+	first := primaries[0].Slots
+	for i, p := range primaries[1:] {
+		primaries[i].Slots = p.Slots
+	}
+	primaries[len(primaries)-1].Slots = first
+	w.gossip()
+	w.noteHeld()
+}
+
+// damage breaks one thing, of a node picked at random.
 func (w *world) damage(random *rand.Rand) {
-	if len(w.Nodes) == 0 {
-		return
+	if len(w.Nodes) > 0 {
+		damages[random.IntN(len(damages))](w, &w.Nodes[random.IntN(len(w.Nodes))])
 	}
-	n := &w.Nodes[random.IntN(len(w.Nodes))]
-	switch random.IntN(10) {
-	case 0:
-		n.Server, n.Silence = nil, "timeout"
-	case 1:
-		n.Server, n.Pod = nil, nil
-	case 2:
-		n.Server, n.Pod = nil, &engine.Pod{Phase: "Failed"}
-	case 3:
-		w.Nodes = slices.DeleteFunc(w.Nodes, func(each engine.Node) bool { return each.Name == n.Name })
-	case 4:
-		w.Auth = nil
-	case 5:
-		w.Objects = nil
-	case 6:
-		w.Cluster.Paused = true
-	case 7:
-		w.desired = engine.Desired{Problem: "nothing resolves"}
-	case 8:
-		w.desired.Node.Image = "another"
-	case 9:
-		w.At = w.At.Add(time.Minute)
-	}
+}
+
+// damages are the ways in which a cluster breaks.
+var damages = []func(*world, *engine.Node){
+	func(_ *world, n *engine.Node) { n.Server, n.Silence = nil, "timeout" },
+	func(_ *world, n *engine.Node) { n.Server, n.Pod = nil, nil },
+	func(_ *world, n *engine.Node) { n.Server, n.Pod = nil, &engine.Pod{Phase: "Failed"} },
+	func(w *world, n *engine.Node) {
+		gone := n.Name
+		w.Nodes = slices.DeleteFunc(w.Nodes, func(each engine.Node) bool { return each.Name == gone })
+	},
+	func(_ *world, n *engine.Node) { n.Deleting = true },
+	func(w *world, _ *engine.Node) { w.Auth = nil },
+	func(w *world, _ *engine.Node) { w.Objects = nil },
+	func(w *world, _ *engine.Node) { w.Cluster.Paused = true },
+	func(w *world, _ *engine.Node) { w.desired = engine.Desired{Problem: "nothing resolves"} },
+	func(w *world, _ *engine.Node) { w.desired.Node.Image = "another" },
+	func(w *world, _ *engine.Node) { w.At = w.At.Add(time.Minute) },
+	func(w *world, _ *engine.Node) { // the operator is cut off from all that runs
+		for i := range w.Nodes {
+			w.Nodes[i].Server, w.Nodes[i].Silence = nil, "timeout"
+		}
+	},
 }
 
 // unsafe says what is wrong with carrying out the decision, "" when nothing is.
@@ -141,7 +173,7 @@ func (w *world) unsafe(d engine.Decision) string {
 
 func (w *world) deletesTheLiving(a *actions.DeleteNodes) string {
 	for _, name := range a.Nodes {
-		if n := w.node(name); n.Server != nil && n.Lifecycle == engine.Active && !n.Deleting {
+		if n := w.node(name); n.Server != nil && n.Lifecycle == engine.Active {
 			return "deletes a member that answers: " + name
 		}
 	}
@@ -164,19 +196,17 @@ func (w *world) forgetsTheLiving(a *actions.ForgetMembers) string {
 	return ""
 }
 
+// handsOutHeldSlots also covers the silent: a server that only the operator
+// cannot hear goes on serving its slots.
 func (w *world) handsOutHeldSlots(a *actions.PrepareServers) string {
 	for _, p := range a.Preparations {
 		for i := range w.Nodes {
-			s := w.Nodes[i].Server
-			if s == nil || len(p.Slots) == 0 {
-				continue
-			}
-			for _, peer := range s.Peers {
-				if overlap(peer.Slots, p.Slots) {
-					return "hands out slots that " + w.Nodes[i].Name + " says are held"
-				}
+			n := &w.Nodes[i]
+			if n.Name != p.Node && n.Pod != nil && !n.Pod.Ended() && overlap(w.held[n.Name], p.Slots) {
+				return "hands out slots that " + n.Name + " holds"
 			}
 		}
+		w.held[p.Node] = append(w.held[p.Node], p.Slots...)
 	}
 	return ""
 }

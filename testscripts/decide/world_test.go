@@ -19,6 +19,8 @@ type world struct {
 	last    engine.Decision
 	// named are the names ever given: a node's name is never used twice.
 	named map[string]bool
+	// held are the slots that a node's server holds, whether it can be heard or not.
+	held map[string][]engine.SlotRange
 }
 
 var epoch = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
