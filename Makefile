@@ -13,6 +13,7 @@ TOOL      := go tool -modfile=tools/go.mod
 LINT      := go tool -modfile=tools/lint/go.mod golangci-lint
 LINT_HERE := go tool -modfile=../../tools/lint/go.mod golangci-lint
 LOCALKUBE := bin/localkube
+KUBECTL   := $(LOCALKUBE_CACHE)/bin/kubectl
 IMAGE     := docker.io/library/valkey-operator:dev
 VERSION   := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 
@@ -90,7 +91,9 @@ test-real: image localkube ## The suites on a real Kubernetes: localkube, or the
 	OPERATOR_IMAGE=$(IMAGE) testscripts/on-kubernetes $(MAKE) chart-cluster-test test-actions test-cluster
 
 .PHONY: test-actions
-test-actions: ## The actions on the API server of KUBECONFIG, which has the CRDs and no operator
+test-actions: ## The actions on the API server of KUBECONFIG, where no operator may run
+	$(KUBECTL) apply -f cue/api/crds
+	$(KUBECTL) wait --for=condition=Established --timeout=30s -f cue/api/crds
 	go test -count=1 -tags kubernetes -run 'RealAPI|ReadBack' ./actions
 
 .PHONY: test-cluster
