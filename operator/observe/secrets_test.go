@@ -9,6 +9,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/watch"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
@@ -17,8 +18,34 @@ import (
 	"valkey.gomomento.com/operator/operator/observe"
 )
 
-// plainWatches is a stand-in that, unlike a real API server, cannot stream a list.
-type plainWatches struct{ client.WithWatch }
+// plainWatches is a stand-in that, unlike a real API server, cannot stream a list, and forgets what happens between its
+// list and its watch. It says when a watch has begun, so that a test can change things after that.
+type plainWatches struct {
+	client.WithWatch
+	begun chan struct{}
+}
+
+// Watch implements client.WithWatch.
+func (p plainWatches) Watch(ctx context.Context, list client.ObjectList, opts ...client.ListOption) (watch.Interface, error) {
+	w, err := p.WithWatch.Watch(ctx, list, opts...)
+	if err == nil {
+		p.begun <- struct{}{}
+	}
+	return w, err
+}
+
+// watchesBegin waits until so many watches have begun.
+func watchesBegin(t *testing.T, w *observe.WatchedSecrets, count int) {
+	t.Helper()
+	begun := w.API.(plainWatches).begun
+	for range count {
+		select {
+		case <-begun:
+		case <-time.After(patience):
+			t.Fatal("no watch begins")
+		}
+	}
+}
 
 // IsWatchListSemanticsUnSupported is what client-go looks for.
 func (plainWatches) IsWatchListSemanticsUnSupported() bool { return true }
@@ -41,7 +68,7 @@ func watching(t *testing.T, held ...client.Object) (w *observe.WatchedSecrets, w
 		},
 	})
 	woken = make(chan types.NamespacedName, 100)
-	w = &observe.WatchedSecrets{API: plainWatches{counted}, OnChange: func(c types.NamespacedName) { woken <- c }}
+	w = &observe.WatchedSecrets{API: plainWatches{counted, make(chan struct{}, 100)}, OnChange: func(c types.NamespacedName) { woken <- c }}
 	t.Cleanup(w.Close)
 	return w, woken, gets
 }
@@ -104,7 +131,7 @@ func TestAChangeOfASecretWakesWhoNamesItAndIsRead(t *testing.T) {
 	reads(t, w, key, "s", "")
 	reads(t, w, second, "s", "")
 	ctx := context.Background()
-	time.Sleep(200 * time.Millisecond) // the stand-in forgets what happens between its list and its watch
+	watchesBegin(t, w, 1)
 	for _, step := range []struct {
 		do   func() error
 		want string
@@ -128,10 +155,9 @@ func TestAClusterThatIsGoneOrNamesAnotherSecretIsNotWoken(t *testing.T) {
 	for _, cluster := range []types.NamespacedName{gone, moved, key} {
 		reads(t, w, cluster, "s", "1")
 	}
-	awaken(t, woken, key)
 	w.Release(gone)
 	reads(t, w, moved, "t", "1")
-	time.Sleep(200 * time.Millisecond) // the stand-in forgets what happens between its list and its watch
+	watchesBegin(t, w, 2)
 	for len(woken) > 0 {
 		<-woken
 	}
