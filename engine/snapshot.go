@@ -164,6 +164,40 @@ type Server struct {
 	Settings map[string]string
 	// Revision is the ACL revision it has loaded, "" when it has none.
 	Revision string
+	// Migrations are the slot migration jobs it takes part in and that have not
+	// ended, and the last one of its exports that failed (CLUSTER
+	// GETSLOTMIGRATIONS, Valkey 9.0); nil on a server that has no such jobs.
+	Migrations []SlotMigration
+	// Marks are the slots it has marked as on the move (CLUSTER SETSLOT
+	// MIGRATING and IMPORTING, the only way before Valkey 9.0).
+	Marks []SlotMark
+}
+
+// A SlotMigration is one job of CLUSTER MIGRATESLOTS as one of its two ends reports it.
+type SlotMigration struct {
+	Name               string // 40 hex characters
+	Export             bool   // the reporting server is the source
+	Slots              []SlotRange
+	SourceID, TargetID string
+	// State is Valkey's word: connecting, snapshotting, replicating, … and at last success, failed or cancelled.
+	State   string
+	Message string
+	// Updated is when the state last changed, whole seconds.
+	Updated time.Time
+}
+
+// Open says that the job has not ended.
+func (m *SlotMigration) Open() bool {
+	return m.State != "success" && m.State != "failed" && m.State != "cancelled"
+}
+
+// A SlotMark is one slot that a server has marked as on the move.
+type SlotMark struct {
+	Slot int
+	// Importing is false for MIGRATING.
+	Importing bool
+	// PeerID is the server at the other end.
+	PeerID string
 }
 
 // A Peer is one line of a server's CLUSTER NODES.

@@ -62,3 +62,36 @@ type Oblivion struct {
 	// By are the nodes whose servers still know it, sorted.
 	By []string
 }
+
+// A Move hands slots from one primary to another.
+type Move struct {
+	From, FromID string
+	To, ToID     string
+	Slots        []SlotRange
+}
+
+// A Recall cancels every slot migration job that a server exports.
+type Recall struct {
+	Node, ID string
+}
+
+// An Unmarking takes the marks of slots on the move off a server.
+type Unmarking struct {
+	Node, ID string
+	Slots    []int
+}
+
+// A Succession makes a replica the primary of its shard.
+type Succession struct {
+	// Node is the replica, ID its server.
+	Node, ID string
+	// Primary is the node to succeed, "" when it is gone; PrimaryID its server.
+	Primary, PrimaryID string
+}
+
+// A Retirement takes a member that holds no slots out of the cluster, for good.
+type Retirement struct {
+	Node, ID string
+	// By are the nodes whose servers must forget it, sorted.
+	By []string
+}
