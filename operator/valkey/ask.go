@@ -26,22 +26,37 @@ var secrets = []string{"masterauth", "primaryauth", "requirepass", "tls-client-k
 // whose live values are wanted, those that are passwords excepted. Silence puts the error in a word.
 func (p *Pool) Ask(ctx context.Context, t Target, a Access, settings []string) (*engine.Server, error) {
 	names := wanted(settings)
-	results, err := p.send(ctx, t, a, questions(names))
+	c, err := p.connected(ctx, t, a)
 	if err != nil {
 		return nil, err
 	}
-	return understand(results, names)
+	results, err := p.exchange(ctx, c, questions(names, c.beforeMigrations.Load()))
+	if err != nil {
+		return nil, err
+	}
+	s, err := understand(results, names)
+	if err != nil {
+		return nil, err
+	}
+	if beforeMigrations(s.Version) {
+		c.beforeMigrations.Store(true)
+	}
+	return s, nil
 }
 
 // questions are the commands of Ask, in the order in which understand reads the replies.
-func questions(names []string) [][]string {
-	return [][]string{
+func questions(names []string, beforeMigrations bool) [][]string {
+	all := [][]string{
 		append([]string{"INFO"}, infoSections...),
 		{"CLUSTER", "NODES"},
 		{"CLUSTER", "INFO"},
 		append([]string{"CONFIG", "GET"}, names...),
 		{"ACL", "GETUSER", revisionUser},
 	}
+	if beforeMigrations {
+		return all
+	}
+	return append(all, askMigrations)
 }
 
 // wanted are the settings to ask for. CONFIG GET takes patterns, so what is no directive's name is left out.
@@ -72,7 +87,12 @@ func understand(r []valkeygo.ValkeyResult, names []string) (*engine.Server, erro
 	if s.Settings, err = live(r[3], names); err != nil {
 		return nil, err
 	}
-	s.Revision, err = revision(r[4])
+	if s.Revision, err = revision(r[4]); err != nil {
+		return nil, err
+	}
+	if len(r) > 5 {
+		s.Migrations, err = migrations(r[5])
+	}
 	return &s, err
 }
 
@@ -87,7 +107,7 @@ func read(r valkeygo.ValkeyResult, s *engine.Server, parse func(string, *engine.
 
 // takePeers reads CLUSTER NODES: the peers, and of the server itself what its own line says.
 func takePeers(text string, s *engine.Server) error {
-	peers, err := parseNodes(text)
+	peers, marks, err := parseNodes(text)
 	if err != nil {
 		return err
 	}
@@ -96,6 +116,7 @@ func takePeers(text string, s *engine.Server) error {
 		return errors.New("read CLUSTER NODES: no line of the server itself")
 	}
 	s.Peers, s.ID, s.Role, s.PrimaryID = peers, peers[i].ID, peers[i].Role, peers[i].PrimaryID
+	s.Marks = marks
 	return nil
 }
 

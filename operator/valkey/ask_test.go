@@ -150,12 +150,12 @@ func TestWhatTheACLDoesNotAllowIsLeftOutAndTheRestSaid(t *testing.T) {
 	pool, _, _ := newPool(t)
 	eventually(t, pool, target(s.Address()), access, "")
 	servers := pool.Servers(map[string]valkey.Target{"n": target(s.Address())}, access)
-	do(t, servers, "n", words("ACL SETUSER _momento_operator -acl|getuser -config|get"))
+	do(t, servers, "n", words("ACL SETUSER _momento_operator -acl|getuser -config|get -cluster|getslotmigrations"))
 	got, err := pool.Ask(context.Background(), target(s.Address()), access, []string{"save"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got.Revision != "" || got.Settings != nil || got.ID == "" {
+	if got.Revision != "" || got.Settings != nil || got.Migrations != nil || got.ID == "" {
 		t.Errorf("%+v", got)
 	}
 }

@@ -21,7 +21,7 @@ const (
 )
 
 // A connection is one to one server, or an attempt at it. Its fields below done are set before done is
-// closed and never after, except left, which the pool's lock guards.
+// closed and never after, except left, which the pool's lock guards, and beforeMigrations.
 type connection struct {
 	target   Target
 	identity identity
@@ -34,6 +34,9 @@ type connection struct {
 	socket *socket
 	// left says that somebody has stopped waiting for the attempt.
 	left bool
+	// beforeMigrations says that the server is of a release that has no slot migration jobs. It is learnt from what
+	// the server says of itself and holds as long as the connection: another release is another process.
+	beforeMigrations atomic.Bool
 }
 
 func newConnection(t Target, a Access) *connection {

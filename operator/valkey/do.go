@@ -52,6 +52,11 @@ func (p *Pool) send(ctx context.Context, t Target, a Access, commands [][]string
 	if err != nil {
 		return nil, err
 	}
+	return p.exchange(ctx, c, commands)
+}
+
+// exchange sends the commands on a connection that stands.
+func (p *Pool) exchange(ctx context.Context, c *connection, commands [][]string) ([]valkeygo.ValkeyResult, error) {
 	timed, cancel := context.WithTimeout(ctx, commandTimeout)
 	defer cancel()
 	results := c.client.DoMulti(timed, c.build(commands)...)

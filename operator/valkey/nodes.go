@@ -20,22 +20,26 @@ const idLength = 40
 //
 //	id ip:port@bus[,hostname[,name=value…]] flags primary ping-sent pong-received epoch link-state slot…
 //
-// The peers are sorted by id.
-func parseNodes(text string) ([]engine.Peer, error) {
+// The peers are sorted by id. The marks are of the server that was asked.
+func parseNodes(text string) ([]engine.Peer, []engine.SlotMark, error) {
 	var peers []engine.Peer
+	var marks []engine.SlotMark
 	for line := range strings.Lines(text) {
 		fields := strings.Fields(line)
 		if len(fields) == 0 {
 			continue
 		}
 		p, err := parsePeer(fields)
+		if err == nil && p.Myself {
+			marks, err = parseMarks(fields[8:])
+		}
 		if err != nil {
-			return nil, fmt.Errorf("read CLUSTER NODES: %w in %q", err, strings.TrimSpace(line))
+			return nil, nil, fmt.Errorf("read CLUSTER NODES: %w in %q", err, strings.TrimSpace(line))
 		}
 		peers = append(peers, p)
 	}
 	slices.SortFunc(peers, func(a, b engine.Peer) int { return cmp.Compare(a.ID, b.ID) })
-	return peers, nil
+	return peers, marks, nil
 }
 
 func parsePeer(fields []string) (engine.Peer, error) {
@@ -92,8 +96,8 @@ func peerIP(address string) string {
 	return strings.Trim(address, "[]")
 }
 
-// parseSlots reads single slots and ranges. Entries in brackets are slots on the move; they are among their
-// holder's slots besides.
+// parseSlots reads single slots and ranges. Entries in brackets are slots on the move, see parseMarks; they are
+// among their holder's slots besides.
 func parseSlots(fields []string) ([]engine.SlotRange, error) {
 	var ranges []engine.SlotRange
 	for _, field := range fields {

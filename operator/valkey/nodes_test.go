@@ -64,7 +64,7 @@ func TestRealRepliesToClusterNodesAreRead(t *testing.T) {
 	}
 	for _, version := range captured {
 		for name, peers := range want {
-			got, err := parseNodes(replyText(t, version, name))
+			got, _, err := parseNodes(replyText(t, version, name))
 			if err != nil {
 				t.Errorf("%s %s: %v", version, name, err)
 				continue
@@ -116,7 +116,7 @@ func TestLinesOfClusterNodesThatAreSeldomSeen(t *testing.T) {
 		},
 	}
 	for name, c := range cases {
-		got, err := parseNodes(c.line + "\n")
+		got, _, err := parseNodes(c.line + "\n")
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -136,8 +136,11 @@ func TestWhatIsNotUnderstoodIsAnError(t *testing.T) {
 		"a slot too many":      idA + " 10.0.0.1:6379@16379 master - 0 0 1 connected 0-16384",
 		"a range that is none": idA + " 10.0.0.1:6379@16379 master - 0 0 1 connected 9-3",
 		"a negative slot":      idA + " 10.0.0.1:6379@16379 master - 0 0 1 connected -1",
+		"a mark without an id": idA + " 10.0.0.1:6379@16379 myself,master - 0 0 1 connected [93->-]",
+		"a mark with no arrow": idA + " 10.0.0.1:6379@16379 myself,master - 0 0 1 connected [93]",
+		"a mark of no slot":    idA + " 10.0.0.1:6379@16379 myself,master - 0 0 1 connected [x->-" + idB + "]",
 	} {
-		if peers, err := parseNodes(line); err == nil {
+		if peers, _, err := parseNodes(line); err == nil {
 			t.Errorf("%s: read as %v", name, peers)
 		}
 	}
@@ -150,7 +153,7 @@ func FuzzClusterNodes(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		peers, err := parseNodes(text)
+		peers, _, err := parseNodes(text)
 		if err != nil {
 			return
 		}
