@@ -1,5 +1,10 @@
 package engine
 
+import (
+	"strconv"
+	"strings"
+)
+
 // Desired is what a cluster's specs ask for, derived and not yet compared.
 type Desired struct {
 	// Problem is why the specs do not resolve or are not accepted, "" when they are.
@@ -18,6 +23,10 @@ type Desired struct {
 	// Settings are the forced and configured directives a server should have live.
 	// They equal Node.Settings; Conf is their rendering.
 	Conf string
+	// Live are the directives that servers take by CONFIG SET and that the
+	// operator keeps that way, by the versions that take them. Every other
+	// directive needs a new node.
+	Live map[string]Span
 	// ACLFile is users.acl. Its revision is ACLRevision, 64 hex characters.
 	ACLFile, ACLRevision string
 	// OpenDefault says that the default user is open to everyone.
@@ -32,4 +41,27 @@ type Desired struct {
 // A Warning is one thing a user should know about the specs.
 type Warning struct {
 	Reason, Message string
+}
+
+// A Span is the versions of Valkey from Since on and before Until, each as
+// major*100+minor. Without an end Until is 0.
+type Span struct {
+	Since int `json:"since"`
+	Until int `json:"until,omitempty"`
+}
+
+// Holds says that the version, major.minor.patch, lies in the span. What is no
+// version lies in none.
+func (s Span) Holds(version string) bool {
+	parts := strings.SplitN(version, ".", 3)
+	if len(parts) < 2 {
+		return false
+	}
+	major, err := strconv.Atoi(parts[0])
+	if err != nil {
+		return false
+	}
+	minor, err := strconv.Atoi(parts[1])
+	v := major*100 + minor
+	return err == nil && v >= s.Since && (s.Until == 0 || v < s.Until)
 }

@@ -113,6 +113,7 @@ func (d *Deriver) evaluate(in Input, filled filled) (result, error) {
 		return result{}, programError(err)
 	}
 	r := out.result(in)
+	r.desired.Live = d.program.directives.Kept
 	if r.desired.Problem == "" {
 		r.desired.Reason, r.desired.Problem = d.program.violation(in, out)
 	}

@@ -26,7 +26,7 @@ var (
 // program is the compiled CUE.
 type program struct {
 	input, derive, conf cue.Value
-	live                liveTable
+	directives          directives
 	policies            []policy
 }
 
@@ -44,7 +44,7 @@ func Load(fsys, policies fs.FS) (*Deriver, error) {
 		derive: v.LookupPath(cue.ParsePath("#Derive")),
 		conf:   v.LookupPath(cue.ParsePath("#Conf")),
 	}}
-	if err := v.LookupPath(cue.ParsePath("#Directives")).Decode(&d.program.live); err != nil {
+	if err := v.LookupPath(cue.ParsePath("#Directives")).Decode(&d.program.directives); err != nil {
 		return nil, programError(err)
 	}
 	if d.program.policies, err = loadPolicies(ctx, fsys, policies); err != nil {
