@@ -1,0 +1,141 @@
+package copies
+
+import (
+	"context"
+	"crypto/x509"
+	"sync"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"valkey.gomomento.com/operator/engine"
+	"valkey.gomomento.com/operator/operator/valkey"
+)
+
+const (
+	// Every is the time between two rounds of questions.
+	Every = 100 * time.Millisecond
+	// roundTime bounds a round, so that one silent server does not make the watch blind for the others.
+	roundTime = 300 * time.Millisecond
+	// grace is how long a server that is only slow counts as it last answered: on a machine where much happens that is
+	// more often than not the machine. One whose port refuses or whose connection broke counts as gone at once.
+	grace = time.Second
+)
+
+// A Server is where one server is reached.
+type Server struct {
+	// Name tells two servers apart that had the same address after each other.
+	Name, Address string
+	// Hostname is the name its certificate must hold, with TLS only.
+	Hostname string
+}
+
+// Options say whom to ask, as the user _momento_operator.
+type Options struct {
+	// Servers are those that there are now. It is called in every round.
+	Servers  func(ctx context.Context) ([]Server, error)
+	Password string
+	// TLS says that the servers speak TLS, with certificates that verify against RootCAs.
+	TLS     bool
+	RootCAs *x509.CertPool
+	// Target is how many synced copies every slot should have, its primary's included.
+	Target int
+}
+
+// A Watch goes on until it is stopped.
+type Watch struct {
+	options Options
+	pool    *valkey.Pool
+	book    *book
+	heard   map[string]answer
+	errs    []error
+	cancel  context.CancelFunc
+	rounds  sync.WaitGroup
+}
+
+// An answer is what a server said of itself last.
+type answer struct {
+	at     time.Time
+	server *engine.Server
+}
+
+// Start begins to watch.
+func Start(o Options) *Watch {
+	ctx, cancel := context.WithCancel(context.Background())
+	w := &Watch{options: o, pool: &valkey.Pool{}, book: newBook(o.Target), heard: map[string]answer{}, cancel: cancel}
+	w.rounds.Go(func() { w.run(ctx) })
+	return w
+}
+
+func (w *Watch) run(ctx context.Context) {
+	ticker := time.NewTicker(Every)
+	defer ticker.Stop()
+	for {
+		w.round(ctx)
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+	}
+}
+
+// Stop ends the watch and reports what it has seen.
+func (w *Watch) Stop() Report {
+	w.cancel()
+	w.rounds.Wait()
+	w.pool.Close()
+	return w.book.report(time.Now(), w.errs)
+}
+
+// maxErrors is how many errors of finding the servers are kept.
+const maxErrors = 3
+
+// round asks every server once and enters what is known then into the book.
+func (w *Watch) round(ctx context.Context) {
+	servers, err := w.options.Servers(ctx)
+	if err != nil {
+		if ctx.Err() == nil && len(w.errs) < maxErrors {
+			w.errs = append(w.errs, err)
+		}
+		return
+	}
+	timed, cancel := context.WithTimeout(ctx, roundTime)
+	defer cancel()
+	answers, errs := make([]*engine.Server, len(servers)), make([]error, len(servers))
+	var asking sync.WaitGroup
+	for i, s := range servers {
+		asking.Go(func() { answers[i], errs[i] = w.ask(timed, s) })
+	}
+	asking.Wait()
+	if ctx.Err() == nil {
+		w.book.enter(time.Now(), w.known(servers, answers, errs))
+	}
+}
+
+// cluster is the one that the pool keeps connections of.
+var cluster = types.NamespacedName{Name: "watched"}
+
+func (w *Watch) ask(ctx context.Context, s Server) (*engine.Server, error) {
+	to := valkey.Target{Cluster: cluster, PodUID: s.Name, Address: s.Address, Hostname: s.Hostname}
+	return w.pool.Ask(ctx, to, valkey.Access{Password: w.options.Password, TLS: w.options.TLS, RootCAs: w.options.RootCAs}, nil)
+}
+
+// known is what every server said in this round, or a moment ago if it is only slow.
+func (w *Watch) known(servers []Server, answers []*engine.Server, errs []error) []*engine.Server {
+	now, heard := time.Now(), map[string]answer{}
+	var known []*engine.Server
+	for i, s := range servers {
+		last, before := w.heard[s.Name]
+		if errs[i] == nil {
+			last, before = answer{now, answers[i]}, true
+		}
+		slow := valkey.Silence(errs[i]) == valkey.SilenceTimeout && now.Sub(last.at) < grace
+		if before && (errs[i] == nil || slow) {
+			heard[s.Name] = last
+			known = append(known, last.server)
+		}
+	}
+	w.heard = heard
+	return known
+}
