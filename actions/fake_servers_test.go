@@ -71,14 +71,14 @@ func (s servers) clear() {
 	}
 }
 
-var questions = []string{"CLUSTER MYID", "CLUSTER NODES", "DBSIZE", "INFO server", "ACL LIST"}
+var questions = []string{"CLUSTER MYID", "CLUSTER NODES", "DBSIZE", "ACL LIST", "ROLE"}
 
 // told are the commands that were no questions, as "node: command", sorted by node.
 func (s servers) told() []string {
 	var told []string
 	for node, one := range s {
 		for _, c := range one.heard {
-			if !slices.Contains(questions, c) && !strings.HasPrefix(c, "CONFIG GET") {
+			if !slices.Contains(questions, c) && !strings.HasPrefix(c, "CONFIG GET") && !strings.HasPrefix(c, "INFO ") {
 				told = append(told, node+": "+c)
 			}
 		}

@@ -45,12 +45,7 @@ func (a *ForgetMembers) Execute(ctx context.Context, env Env) error {
 // living are the ids that servers of the cluster bear, and those that servers
 // which do not answer bore when last seen.
 func living(ctx context.Context, env Env) map[string]bool {
-	var nodes []string
-	for _, n := range env.Snapshot.Nodes {
-		if n.Pod != nil && n.Pod.IP != "" && !n.Pod.Ended() {
-			nodes = append(nodes, n.Name)
-		}
-	}
+	nodes := reachable(env)
 	// One that cannot be asked is in the error, and counts by its last id below.
 	ids, err := identities(ctx, env, nodes)
 	alive := make(map[string]bool, len(nodes))

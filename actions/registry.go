@@ -11,6 +11,7 @@ var Registry = map[string]func() Action{
 	"createNodes":       func() Action { return &CreateNodes{} },
 	"declareActive":     func() Action { return &DeclareActive{} },
 	"deleteNodes":       func() Action { return &DeleteNodes{} },
+	"failOver":          func() Action { return &FailOver{} },
 	"forgetMembers":     func() Action { return &ForgetMembers{} },
 	"guardCluster":      func() Action { return &GuardCluster{} },
 	"introduceServers":  func() Action { return &IntroduceServers{} },
