@@ -214,7 +214,7 @@ func (f *formation) settle(t *testing.T) {
 	})
 	f.fails(t, &actions.SetSettings{Changes: []engine.SettingChange{
 		{Node: "b", Settings: map[string]string{"maxmemory": "much", "save": "900 1"}},
-	}}, "b: CONFIG SET", "maxmemory")
+	}}, "maxmemory, save: refused by b: ", "CONFIG SET failed")
 }
 
 // loadUsers loads the file that is there, and touches a Pod whose server has

@@ -18,6 +18,7 @@ var Registry = map[string]func() Action{
 	"loadACL":           func() Action { return &LoadACL{} },
 	"prepareServers":    func() Action { return &PrepareServers{} },
 	"provisionNodes":    func() Action { return &ProvisionNodes{} },
+	"recordSettings":    func() Action { return &RecordSettings{} },
 	"recordTarget":      func() Action { return &RecordTarget{} },
 	"removeCluster":     func() Action { return &RemoveCluster{} },
 	"removeStrays":      func() Action { return &RemoveStrays{} },

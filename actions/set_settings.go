@@ -6,10 +6,14 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
+	"sync"
 
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"valkey.gomomento.com/operator/cue/api/v1alpha1"
 	"valkey.gomomento.com/operator/engine"
+	"valkey.gomomento.com/operator/engine/directive"
 )
 
 // SetSettings sets directives of running servers. Names are told, values never:
@@ -19,9 +23,12 @@ type SetSettings struct {
 }
 
 // String implements Action.
-func (a *SetSettings) String() string {
+func (a *SetSettings) String() string { return changed(a.Changes) }
+
+// changed is "hz, maxmemory on cart-00001, cart-00002".
+func changed(changes []engine.SettingChange) string {
 	var names, nodes []string
-	for _, c := range a.Changes {
+	for _, c := range changes {
 		nodes = append(nodes, c.Node)
 		names = slices.AppendSeq(names, maps.Keys(c.Settings))
 	}
@@ -29,29 +36,47 @@ func (a *SetSettings) String() string {
 	return fmt.Sprintf("%s on %s", list(slices.Compact(names)), list(nodes))
 }
 
-// Execute implements Action.
+// Execute implements Action. What servers refuse is one error for all that
+// refuse it in the same words.
 func (a *SetSettings) Execute(ctx context.Context, env Env) error {
-	return each(ctx, a.Changes, func(ctx context.Context, c engine.SettingChange) error {
-		return setSettings(ctx, env, c)
+	refused := refusals{}
+	err := each(ctx, a.Changes, func(ctx context.Context, c engine.SettingChange) error {
+		return setSettings(ctx, env, c, &refused)
 	})
+	return refused.join(err)
 }
 
 // setSettings is all or nothing on its server: one CONFIG SET of them all.
-func setSettings(ctx context.Context, env Env, c engine.SettingChange) error {
+func setSettings(ctx context.Context, env Env, c engine.SettingChange, refused *refusals) error {
 	if len(c.Settings) == 0 {
 		return nil
 	}
 	names := slices.Sorted(maps.Keys(c.Settings))
-	texts, err := ask(ctx, env, c.Node,
-		command("CONFIG SET", pairs(c.Settings)...), command("CONFIG GET", names...))
+	replies, err := env.Valkey.Do(ctx, c.Node,
+		command("CONFIG SET", pairs(whole(c.Settings))...), command("CONFIG GET", names...))
 	if err != nil {
-		return fmt.Errorf("set %s: %w", list(names), err)
+		return fmt.Errorf("set %s: %s: %w", list(names), c.Node, err)
 	}
-	live, err := parseSettings(texts[1])
+	for _, reply := range replies {
+		if reply.Err != nil {
+			refused.add(list(names), c.Node, reply.Err)
+			return nil
+		}
+	}
+	live, err := parseSettings(replies[1].Text)
 	if err != nil {
 		return fmt.Errorf("%s: %w", c.Node, err)
 	}
-	return verify(c, live)
+	return noteSpellings(ctx, env, c, live)
+}
+
+// whole are the settings so that a server keeps nothing of what it had.
+func whole(settings map[string]string) map[string]string {
+	out := make(map[string]string, len(settings))
+	for name, value := range settings {
+		out[name] = directive.Whole(name, value)
+	}
+	return out
 }
 
 // parseSettings reads the lines of a CONFIG GET: a name, then its value.
@@ -70,33 +95,67 @@ func parseSettings(text string) (map[string]string, error) {
 	return settings, nil
 }
 
-// verify compares what was set with what is live, as far as the server reads a
-// value back as it was written: it rewrites sizes, lists and flags.
-func verify(c engine.SettingChange, live map[string]string) error {
-	var errs []error
-	for _, name := range slices.Sorted(maps.Keys(c.Settings)) {
-		value, known := live[strings.ToLower(name)]
-		switch {
-		case !known:
-			errs = append(errs, fmt.Errorf("%s: the server does not know the directive %s", c.Node, name))
-		case plain(c.Settings[name]) && plain(value) && !samePlain(c.Settings[name], value):
-			errs = append(errs, fmt.Errorf("%s: %s reads back otherwise than it was set", c.Node, name))
+// noteSpellings records on the node what its server made of values that it
+// took and does not give back as they were, nor in a spelling that is known: it
+// has clamped a number, or is of a release that spells anew. It has been told,
+// and telling it again would change nothing.
+func noteSpellings(ctx context.Context, env Env, c engine.SettingChange, live map[string]string) error {
+	made := map[string]v1alpha1.Spelling{}
+	for name, value := range c.Settings {
+		read, known := live[name]
+		if !known {
+			return fmt.Errorf("%s: the server does not know the directive %s", c.Node, name)
+		}
+		if !directive.Same(name, value, read) {
+			made[name] = v1alpha1.Spelling{Written: value, Read: read}
 		}
 	}
-	return errors.Join(errs...)
-}
-
-// plain says that the value is a number, yes or no.
-func plain(value string) bool {
-	_, err := strconv.ParseInt(value, 10, 64)
-	return err == nil || strings.EqualFold(value, "yes") || strings.EqualFold(value, "no")
-}
-
-func samePlain(a, b string) bool {
-	x, errA := strconv.ParseInt(a, 10, 64)
-	y, errB := strconv.ParseInt(b, 10, 64)
-	if errA == nil && errB == nil {
-		return x == y
+	if len(made) == 0 {
+		return nil
 	}
-	return strings.EqualFold(a, b)
+	node, err := liveNode(ctx, env, c.Node)
+	if err != nil || node == nil {
+		return err
+	}
+	noted := node.DeepCopy()
+	maps.DeleteFunc(noted.Status.Spellings, func(name string, s v1alpha1.Spelling) bool {
+		return node.Spec.ValkeySettings[name] != s.Written
+	})
+	if noted.Status.Spellings == nil {
+		noted.Status.Spellings = map[string]v1alpha1.Spelling{}
+	}
+	maps.Copy(noted.Status.Spellings, made)
+	if err := env.Kube.Status().Patch(ctx, noted, client.MergeFrom(node)); client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("note what %s made of %s: %w", c.Node, list(slices.Sorted(maps.Keys(made))), err)
+	}
+	return nil
+}
+
+// refusals are what servers said to settings that they do not take, with who said it.
+type refusals struct {
+	sync.Mutex
+	nodes map[refusal][]string
+}
+
+type refusal struct{ names, words string }
+
+func (r *refusals) add(names, node string, err error) {
+	r.Lock()
+	defer r.Unlock()
+	if r.nodes == nil {
+		r.nodes = map[refusal][]string{}
+	}
+	what := refusal{names, err.Error()}
+	r.nodes[what] = append(r.nodes[what], node)
+}
+
+// join adds the refusals to the error, each once.
+func (r *refusals) join(err error) error {
+	errs := []error{err}
+	for what, nodes := range r.nodes {
+		slices.Sort(nodes)
+		errs = append(errs, fmt.Errorf("%s: refused by %s: %s", what.names, list(nodes), what.words))
+	}
+	slices.SortFunc(errs[1:], func(a, b error) int { return strings.Compare(a.Error(), b.Error()) })
+	return errors.Join(errs...)
 }

@@ -31,7 +31,7 @@ func Diff(s Snapshot, d Desired) *Facts {
 	f.Members.UsersStale = c.usersStale()
 	f.Forming.Unready = c.unready(f)
 	f.Nodes.Joining = c.workingJoiners(f)
-	f.Members.Drifted = c.drifted(f.Forming.Unready == "")
+	c.settings(f)
 	f.Forming.Complete = c.complete(f)
 	f.Forming.Preparations = c.preparations()
 	f.Forming.Introductions = c.introductions()

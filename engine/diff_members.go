@@ -165,37 +165,6 @@ func (c *comparison) usersStale() []string {
 	return out
 }
 
-// drifted are the servers whose live settings are not what they should be now.
-func (c *comparison) drifted(ready bool) []SettingChange {
-	if c.want.Problem != "" {
-		return nil
-	}
-	var out []SettingChange
-	for i := range c.seen.Nodes {
-		n := &c.seen.Nodes[i]
-		if !c.hears(n) {
-			continue
-		}
-		want := c.nodeTimeout(ready)
-		if have, asked := n.Server.Settings[nodeTimeoutDirective]; asked && have != want {
-			out = append(out, SettingChange{Node: n.Name, Settings: map[string]string{nodeTimeoutDirective: want}})
-		}
-	}
-	return out
-}
-
-// nodeTimeoutDirective is low while a cluster forms, since Valkey waits for it
-// (clamped to 500..5000 ms) before it believes a quorum it has just found
-// (clusterUpdateState in valkey/src/cluster_legacy.c).
-const nodeTimeoutDirective = "cluster-node-timeout"
-
-func (c *comparison) nodeTimeout(ready bool) string {
-	if c.creating && !ready {
-		return c.want.FormingNodeTimeout
-	}
-	return c.want.Node.Settings[nodeTimeoutDirective]
-}
-
 // unready says what is missing before the cluster may be called Active, "" when nothing is.
 func (c *comparison) unready(f *Facts) string {
 	switch {

@@ -100,7 +100,7 @@ func (c *comparison) outdated(n *Node) bool {
 		have.TLSSecret != want.TLSSecret ||
 		!slices.Equal(have.Placement.Zones, want.Placement.Zones) ||
 		!maps.Equal(have.Placement.NodeSelector, want.Placement.NodeSelector) ||
-		!maps.Equal(have.Settings, want.Settings)
+		c.settingsOutdate(n)
 }
 
 // unannotated are the nodes whose Pod lacks an annotation it should have, or has

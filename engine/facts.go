@@ -69,6 +69,8 @@ type NodeFacts struct {
 	Silent []string `expr:"silent"`
 	// Unannotated have a Pod that lacks an annotation it should have.
 	Unannotated []string `expr:"unannotated"`
+	// Unrecorded are nodes whose server has settings live that the node does not record yet, with these.
+	Unrecorded []SettingChange `expr:"unrecorded"`
 	// Answering counts the servers that answer and have loaded.
 	Answering int `expr:"answering"`
 	// Joining are members in working order whose lifecycle still says Joining.
@@ -83,8 +85,11 @@ type MemberFacts struct {
 	Departed []Oblivion `expr:"departed"`
 	// UsersStale are nodes whose server has loaded another ACL file than the one it should have, sorted.
 	UsersStale []string `expr:"usersStale"`
-	// Drifted are servers whose live settings are not what they should be now.
+	// Drifted are servers whose live settings are not what their nodes record, with what they should be.
 	Drifted []SettingChange `expr:"drifted"`
+	// Untold are servers that have not been told settings that the specs newly ask for, with these, and with
+	// what has drifted besides.
+	Untold []SettingChange `expr:"untold"`
 }
 
 // SlotFacts describe who serves the 16384 slots.

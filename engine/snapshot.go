@@ -80,6 +80,8 @@ type Node struct {
 	ShardIndex int
 	// LastID is the Valkey node id that status recorded, "" if its server never answered.
 	LastID string
+	// Spellings are what its server made of values that it took and gives back otherwise, by directive.
+	Spellings map[string]Spelling
 	// HasConfig says that the node's ConfigMap exists.
 	HasConfig bool
 	Pod       *Pod
@@ -97,6 +99,11 @@ type NodeSpec struct {
 	Settings    map[string]string
 	TLSSecret   string
 	Placement   Placement
+}
+
+// A Spelling is what a server gives back for a value that it was told.
+type Spelling struct {
+	Written, Read string
 }
 
 // A Placement says where Pods may run.

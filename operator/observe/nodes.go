@@ -64,5 +64,17 @@ func nodeOf(n *v1alpha1.ValkeyNode) engine.Node {
 		Lifecycle:  engine.Lifecycle(cmp.Or(n.Spec.Lifecycle, v1alpha1.LifecycleActive)),
 		ShardIndex: int(n.Spec.ShardIndex),
 		LastID:     n.Status.NodeID,
+		Spellings:  spellings(n.Status.Spellings),
 	}
+}
+
+func spellings(recorded map[string]v1alpha1.Spelling) map[string]engine.Spelling {
+	if len(recorded) == 0 {
+		return nil
+	}
+	out := make(map[string]engine.Spelling, len(recorded))
+	for name, s := range recorded {
+		out[name] = engine.Spelling{Written: s.Written, Read: s.Read}
+	}
+	return out
 }

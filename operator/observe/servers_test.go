@@ -68,12 +68,13 @@ func TestServersAreAskedAndSilenceIsSaid(t *testing.T) {
 				held = append(held, n, config, pod)
 			}
 			o := newObserver(t, newKube(t, held...))
+			o.Directives = []string{"hz", "save"}
 			seen := until(t, o, "one answers, each other is silent in its way", func(seen observe.Observation) bool {
 				n := seen.Snapshot.Nodes
 				return n[0].Server != nil && n[1].Silence == valkey.SilenceRefused && n[2].Silence == valkey.SilenceTimeout && n[3].Silence+n[4].Silence == ""
 			})
 			s := seen.Snapshot.Nodes[0].Server
-			if !strings.HasPrefix(s.Version, version+".") || s.Role != engine.Primary || s.Settings["save"] == "" || s.Revision != valkeytest.Revision {
+			if !strings.HasPrefix(s.Version, version+".") || s.Role != engine.Primary || s.Settings["save"] == "" || s.Settings["hz"] != "10" || s.Revision != valkeytest.Revision {
 				t.Errorf("%+v", s)
 			}
 			replies, err := seen.Servers.Do(context.Background(), "c-00001", []string{"CLUSTER", "MYID"})

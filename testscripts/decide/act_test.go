@@ -52,7 +52,11 @@ func (w *world) actOnNodes() error {
 		}
 	case *actions.SetSettings:
 		for _, c := range a.Changes {
-			maps.Copy(w.node(c.Node).Server.Settings, c.Settings)
+			w.setSettings(c)
+		}
+	case *actions.RecordSettings:
+		for _, c := range a.Changes {
+			w.recordSettings(c)
 		}
 	case *actions.AnnotatePods:
 		for _, name := range a.Nodes {

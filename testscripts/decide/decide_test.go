@@ -80,6 +80,7 @@ func at(ts *testscript.TestScript) *bench { return ts.Value(benchKey{}).(*bench)
 var commands = map[string]func(*testscript.TestScript, bool, []string){
 	"cluster": cmdCluster, // cluster SHARDSxREPLICAS [formed]: a new ValkeyCluster, or one that is Active
 	"edit":    cmdEdit,    // edit FIELD VALUE: change the cluster's spec or object
+	"drift":   cmdDrift,   // drift NODE DIRECTIVE VALUE: somebody changes a setting on a running server
 	"pods":    cmdPods,    // pods running|pending|failed NODE|all [TROUBLE]: what became of Pods
 	"gain":    cmdGain,    // gain node SHARD | gain stray KIND/NAME: something is there that should not be
 	"lose":    cmdLose,    // lose pod|node|server|link|secret|object [NODE]: something vanishes, or a ValkeyNode begins to
@@ -133,6 +134,10 @@ func cmdEdit(ts *testscript.TestScript, _ bool, args []string) {
 		w.desired.ACLRevision = value
 	case "annotation":
 		w.desired.PodAnnotations = map[string]string{"team": value}
+	case "setting":
+		w.editSetting(args[1], args[2:])
+	case "memory":
+		w.desired.Node.Memory = value
 	case "image":
 		w.desired.Node.Image = value
 	case "problem":

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -32,7 +33,7 @@ func newWorld(t engine.Topology) *world {
 	w.At = epoch
 	w.Cluster = engine.Cluster{Namespace: "shop", Name: "cart", UID: "u1", Generation: 1}
 	w.desired = engine.Desired{
-		Topology: t, FormingNodeTimeout: formingTimeout,
+		Topology: t, FormingNodeTimeout: formingTimeout, Version: "9.1.2", Live: live,
 		Node: engine.NodeSpec{
 			Image: "valkey:9.1", Memory: "1Gi", CPU: "1",
 			Settings: map[string]string{"cluster-node-timeout": finalTimeout},
@@ -81,7 +82,7 @@ func (w *world) run(n *engine.Node) {
 	n.LastID = id(n.Name)
 	n.Server = &engine.Server{
 		ID: id(n.Name), Version: "9.1.2", Role: engine.Primary,
-		Settings: map[string]string{"cluster-node-timeout": finalTimeout},
+		Settings: maps.Clone(n.Spec.Settings),
 		Peers:    []engine.Peer{{ID: id(n.Name), Myself: true, Role: engine.Primary, Linked: true, IP: n.Pod.IP}},
 	}
 }

@@ -162,7 +162,8 @@ type ValkeyNodeSpec struct {
 
 	Memory string `json:"memory,omitempty"`
 
-	// Every directive of the server, forced ones included.
+	// Every directive of the server, forced ones included. What the server takes while it runs is recorded here once it has
+	// it; a directive that goes needs another node.
 	ValkeySettings map[string]string `json:"valkeySettings,omitempty"`
 
 	// The scheduling index of its shard; not Valkey's shard id.
@@ -206,6 +207,9 @@ type ValkeyNodeStatus struct {
 	// The version that the server reports.
 	Version string `json:"version,omitempty"`
 
+	// Settings that the server took and gives back in words that the operator does not know for the same.
+	Spellings map[string]Spelling `json:"spellings,omitempty"`
+
 	// When the server last answered.
 	LastObserved *Time `json:"lastObserved,omitempty"`
 
@@ -214,6 +218,15 @@ type ValkeyNodeStatus struct {
 
 // NodeRole is a server's part in its shard.
 type NodeRole string
+
+// Spelling is what a server made of a value.
+type Spelling struct {
+	// The value it was told.
+	Written string `json:"written"`
+
+	// The value it gives back.
+	Read string `json:"read"`
+}
 
 // ValkeyRoleSpec is a set of commands, for ACL bindings to refer to.
 type ValkeyRoleSpec struct {
