@@ -57,8 +57,7 @@ func inUse(ctx context.Context, env Env, node *v1alpha1.ValkeyNode, pod *corev1.
 	if !node.DeletionTimestamp.IsZero() || node.Spec.Lifecycle == v1alpha1.LifecycleLeaving {
 		return false
 	}
-	if pod == nil || !pod.DeletionTimestamp.IsZero() ||
-		pod.Status.Phase == corev1.PodFailed || pod.Status.Phase == corev1.PodSucceeded {
+	if pod == nil || !pod.DeletionTimestamp.IsZero() || hasEnded(pod) {
 		return false
 	}
 	if node.Spec.Lifecycle != v1alpha1.LifecycleJoining {
@@ -69,6 +68,11 @@ func inUse(ctx context.Context, env Env, node *v1alpha1.ValkeyNode, pod *corev1.
 	}
 	v, _, err := look(ctx, env, node.Name)
 	return err == nil && (!v.alone() || len(v.self().slots) > 0)
+}
+
+// hasEnded says that the Pod's container has stopped for good.
+func hasEnded(pod *corev1.Pod) bool {
+	return pod.Status.Phase == corev1.PodFailed || pod.Status.Phase == corev1.PodSucceeded
 }
 
 // podOf is the node's Pod as the API server has it, nil when there is none.

@@ -25,7 +25,9 @@ type server struct {
 	// refuses is the error reply to a command, by its first two words.
 	refuses map[string]string
 	down    bool
-	heard   []string
+	// ends is called when the server is told to shut down, and ends instead of replying.
+	ends  func()
+	heard []string
 }
 
 var errDown = errors.New("connection refused")
@@ -41,6 +43,11 @@ func (s servers) Do(_ context.Context, node string, commands ...[]string) ([]act
 	var replies []actions.Reply
 	for _, c := range commands {
 		replies = append(replies, one.answer(c))
+		if c[0] == "SHUTDOWN" && one.ends != nil {
+			one.ends()
+			one.down = true
+			return nil, errDown
+		}
 	}
 	return replies, nil
 }

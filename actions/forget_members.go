@@ -68,6 +68,11 @@ func forget(ctx context.Context, env Env, d engine.Oblivion) error {
 	if needed, err := stillNeeded(ctx, env, d); needed || err != nil {
 		return err
 	}
+	return forgetAtOnce(ctx, env, d)
+}
+
+// forgetAtOnce is for a member that is known not to be needed.
+func forgetAtOnce(ctx context.Context, env Env, d engine.Oblivion) error {
 	return each(ctx, d.By, func(ctx context.Context, node string) error {
 		_, err := ask(ctx, env, node, command("CLUSTER FORGET", d.ID))
 		if err != nil && strings.Contains(err.Error(), "Unknown node") {

@@ -22,6 +22,7 @@ var Registry = map[string]func() Action{
 	"recordTarget":      func() Action { return &RecordTarget{} },
 	"removeCluster":     func() Action { return &RemoveCluster{} },
 	"removeStrays":      func() Action { return &RemoveStrays{} },
+	"retireNodes":       func() Action { return &RetireNodes{} },
 	"setSettings":       func() Action { return &SetSettings{} },
 }
 

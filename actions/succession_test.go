@@ -51,7 +51,7 @@ func newShop(t *testing.T, change func(lines map[string]string)) *shop {
 
 // inform sets what a server says to any INFO that the actions ask for.
 func (s *shop) inform(node, info string) {
-	for _, question := range []string{"INFO replication clients", "INFO replication"} {
+	for _, question := range []string{"INFO replication clients", "INFO replication", "INFO server"} {
 		s.servers[node].says[question] = info
 	}
 }
