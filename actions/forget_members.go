@@ -17,7 +17,7 @@ import (
 // To forget a member that lives is worse than to remember one that left: it
 // comes back by gossip, and meanwhile its slots are dropped. So no id is
 // forgotten that a server of ours bears, that a node which does not answer may
-// bear, that anyone is connected to, or that a replica may yet succeed.
+// bear, that anyone reaches, or that a replica may yet succeed.
 type ForgetMembers struct {
 	Departed []engine.Oblivion `expr:"departed"`
 }
@@ -105,8 +105,11 @@ func stillNeeded(ctx context.Context, env Env, d engine.Oblivion) (bool, error) 
 	return false, err
 }
 
+// needs says that the server reaches the member, or knows a replica of it. A
+// link to a failed member does not count: it is called connected while it is
+// being opened, for ever so to an address that is gone.
 func (v view) needs(id string) bool {
-	if m, known := v.member(id); known && m.linked {
+	if m, known := v.member(id); known && m.linked && !m.is("fail") {
 		return true
 	}
 	return slices.ContainsFunc(v.members, func(m member) bool { return m.primary == id && !m.is("fail") })

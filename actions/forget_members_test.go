@@ -46,6 +46,12 @@ func TestForgetMembers(t *testing.T) {
 				w.servers["b"].lines[1] = line("id-x", "master", "-", 1, "connected", "0-5460")
 			},
 		},
+		"the links to its address are opened for ever": {
+			line: line("id-x", "slave,fail", "id-a", 1, "connected"), told: both,
+		},
+		"one server only suspects it": {
+			line: line("id-x", "slave,fail?", "id-a", 1, "connected"),
+		},
 		"a replica of it may yet be elected": {
 			line: gone,
 			change: func(w *world) {

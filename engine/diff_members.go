@@ -130,11 +130,14 @@ func (c *comparison) departed() []Oblivion {
 	return out
 }
 
-// lost says that no server that knows the member has a link to it.
+// lost says that no server that knows the member reaches it. To one that has
+// failed a link means nothing: CLUSTER NODES calls it connected from the
+// moment it is being opened, which to the address of a Pod that is gone goes
+// on for ever.
 func (c *comparison) lost(id string) bool {
 	return !slices.ContainsFunc(c.heard, func(n *Node) bool {
 		p := n.Server.Peer(id)
-		return p != nil && p.Linked
+		return p != nil && p.Linked && !p.Failed
 	})
 }
 

@@ -114,7 +114,7 @@ func (w *world) hearPeers(s *engine.Server) bool {
 		}
 		p, other := s.Peer(known.ID), w.serverOf(known.ID)
 		if other == nil {
-			p.Linked, p.Failed = false, true
+			p.Linked, p.Failed = true, true // Valkey calls a link connected that is only being opened
 			continue
 		}
 		*p = *other.Self()
