@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -32,6 +33,8 @@ type formation struct {
 	pool    *valkey.Pool
 	// crashes says that replicas of this version must not be told ACL LOAD.
 	crashes bool
+	// alone are the servers that are to be nobody's replicas, although of the second half.
+	alone []string
 }
 
 var access = valkey.Access{Password: valkeytest.Password}
@@ -121,6 +124,9 @@ func (f *formation) attach() *actions.AttachReplicas {
 	shards := len(f.names) / 2
 	a := &actions.AttachReplicas{}
 	for i, name := range f.names[shards:] {
+		if slices.Contains(f.alone, name) {
+			continue
+		}
 		a.Attachments = append(a.Attachments, engine.Attachment{Node: name, ID: f.ids[name], PrimaryID: f.ids[f.names[i]]})
 	}
 	return a

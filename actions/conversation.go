@@ -30,7 +30,7 @@ func ask(ctx context.Context, env Env, node string, commands ...[]string) ([]str
 // spoken is the command without its arguments: "CLUSTER MEET".
 func spoken(command []string) string {
 	switch command[0] {
-	case "CLUSTER", "CONFIG", "ACL":
+	case "CLUSTER", "CONFIG", "ACL", "FUNCTION":
 		return strings.Join(command[:2], " ")
 	default:
 		return command[0]

@@ -78,7 +78,10 @@ func (s servers) clear() {
 	}
 }
 
-var questions = []string{"CLUSTER MYID", "CLUSTER NODES", "DBSIZE", "ACL LIST", "ROLE"}
+var questions = []string{
+	"CLUSTER MYID", "CLUSTER NODES", "DBSIZE", "ACL LIST", "ROLE",
+	"CLUSTER GETSLOTMIGRATIONS", "FUNCTION DUMP",
+}
 
 // told are the commands that were no questions, as "node: command", sorted by node.
 func (s servers) told() []string {

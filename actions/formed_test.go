@@ -9,10 +9,12 @@ import (
 )
 
 // form starts servers and makes a cluster of them: the first half are primaries,
-// each with one replica from the other half. It is known to the Snapshot.
-func form(t *testing.T, version string, n int) *formation {
+// each with one replica from the other half, but for those that are to be alone:
+// they hold nothing. It is known to the Snapshot.
+func form(t *testing.T, version string, n int, alone ...string) *formation {
 	t.Helper()
 	f := newFormation(t, version, n)
+	f.alone = alone
 	f.run(t, f.prepare())
 	f.run(t, f.introduce())
 	f.await(t, "all know all", f.names, f.knowsAll)

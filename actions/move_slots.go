@@ -1,0 +1,173 @@
+package actions
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"valkey.gomomento.com/operator/engine"
+	"valkey.gomomento.com/operator/engine/topology"
+)
+
+const (
+	// movePatience is how long a slot migration is watched after it was asked for,
+	// so that one job can follow the other without a timer between them. A job of
+	// empty slots takes a tenth of a second; one that takes longer goes on by itself.
+	movePatience = time.Second
+	// moveInterval is how often the source is asked meanwhile.
+	moveInterval = 15 * time.Millisecond
+)
+
+// MoveSlots hands slots with their keys from primaries to others, by the slot
+// migration jobs of Valkey 9.0. Clients of the source wait for as long as the end
+// of a job takes, so a source has one job at a time.
+//
+// Functions do not travel with slots. A primary gets them before its first slot.
+type MoveSlots struct {
+	Moves []engine.Move `expr:"moves"`
+}
+
+// String implements Action.
+func (a *MoveSlots) String() string { return describeMoves(a.Moves) }
+
+// describeMoves is "120 slots from a to b and 7 slots from c to b".
+func describeMoves(moves []engine.Move) string {
+	texts := make([]string, 0, len(moves))
+	for _, m := range moves {
+		texts = append(texts, fmt.Sprintf("%s from %s to %s", count(topology.Count(m.Slots), "slot"), m.From, m.To))
+	}
+	return list(texts)
+}
+
+// Execute implements Action.
+func (a *MoveSlots) Execute(ctx context.Context, env Env) error {
+	return eachSource(ctx, a.Moves, func(ctx context.Context, m engine.Move) (bool, error) {
+		return move(ctx, env, m)
+	})
+}
+
+// eachSource does the moves of each source one after the other, until one is not
+// done, and those of different sources at the same time.
+func eachSource(ctx context.Context, moves []engine.Move, do func(context.Context, engine.Move) (bool, error)) error {
+	bySource := map[string][]engine.Move{}
+	var sources []string
+	for _, m := range moves {
+		if bySource[m.From] == nil {
+			sources = append(sources, m.From)
+		}
+		bySource[m.From] = append(bySource[m.From], m)
+	}
+	return each(ctx, sources, func(ctx context.Context, source string) error {
+		for _, m := range bySource[source] {
+			if done, err := do(ctx, m); err != nil || !done {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+// move begins one job and watches it for a moment. It says whether the next of its
+// source may begin.
+func move(ctx context.Context, env Env, m engine.Move) (bool, error) {
+	source, texts, err := look(ctx, env, m.From, command("CLUSTER GETSLOTMIGRATIONS"))
+	if err != nil {
+		return false, err
+	}
+	target, _, err := look(ctx, env, m.To)
+	if err != nil || !mayMove(source, target, m) || slices.ContainsFunc(parseMigrations(texts[0]), migration.open) {
+		return false, err
+	}
+	if len(target.self().slots) == 0 {
+		if err := copyFunctions(ctx, env, m); err != nil {
+			return false, err
+		}
+	}
+	if _, err := ask(ctx, env, m.From, migrateSlots(m)); err != nil {
+		return false, err
+	}
+	return watch(ctx, env, m)
+}
+
+// migrateSlots is the command of the job.
+func migrateSlots(m engine.Move) []string {
+	return append(command("CLUSTER MIGRATESLOTS SLOTSRANGE", bounds(m.Slots)...), "NODE", m.ToID)
+}
+
+// mayMove says that both are the servers of the plan and primaries, that the
+// source has all the slots, and that it sees nothing wrong with the target:
+// Valkey takes a job to a replica or to a server that is gone, and fails it later.
+func mayMove(source, target view, m engine.Move) bool {
+	return len(m.Slots) > 0 && mayReceive(source, target, m) && source.self().holdsAll(m.Slots)
+}
+
+// mayReceive is mayMove without regard to who has the slots.
+func mayReceive(source, target view, m engine.Move) bool {
+	known, _ := source.member(m.ToID)
+	return source.id == m.FromID && source.self().isPrimary() &&
+		target.id == m.ToID && target.self().isPrimary() &&
+		known.isPrimary() && known.linked && !known.is("fail") && !known.is("fail?") && !known.is("handshake")
+}
+
+// holdsAll says that all the slots are its.
+func (m member) holdsAll(ranges []engine.SlotRange) bool {
+	var set topology.Set
+	set.Add(ranges...)
+	set.Remove(m.slots...)
+	return set.Count() == 0
+}
+
+// watch watches the job for a moment, and says whether it has ended.
+func watch(ctx context.Context, env Env, m engine.Move) (bool, error) {
+	var job migration
+	err := poll(ctx, movePatience, moveInterval, func() (bool, error) {
+		texts, err := ask(ctx, env, m.From, command("CLUSTER GETSLOTMIGRATIONS"))
+		if err != nil {
+			return false, err
+		}
+		job = newestTo(parseMigrations(texts[0]), m.ToID)
+		return job.name != "" && !job.open(), nil
+	})
+	switch {
+	case err != nil:
+		return false, err
+	case job.state == "failed":
+		return false, fmt.Errorf("%s: %w", describeMoves([]engine.Move{m}), errors.New(job.message))
+	case job.state == "success":
+		return true, awaitOwner(ctx, env, m)
+	default:
+		return job.state == "cancelled", nil
+	}
+}
+
+// awaitOwner waits for a moment until all see the slots with the target, so that
+// the next look does not find views that differ.
+func awaitOwner(ctx context.Context, env Env, m engine.Move) error {
+	return poll(ctx, promotionPatience, moveInterval, func() (bool, error) {
+		heard, _ := canvass(ctx, env, "server")
+		return !slices.ContainsFunc(heard, func(v voice) bool {
+			owner, _ := v.member(m.ToID)
+			return !owner.holdsAll(m.Slots)
+		}), nil
+	})
+}
+
+// emptyDump is the length of a FUNCTION DUMP of no functions: a version and a checksum.
+const emptyDump = 10
+
+// copyFunctions gives the target the source's functions. Its replicas get them
+// from it.
+func copyFunctions(ctx context.Context, env Env, m engine.Move) error {
+	theirs, err := ask(ctx, env, m.From, command("FUNCTION DUMP"))
+	if err != nil {
+		return err
+	}
+	has, err := ask(ctx, env, m.To, command("FUNCTION DUMP"))
+	if err != nil || len(theirs[0]) <= emptyDump || theirs[0] == has[0] {
+		return err
+	}
+	_, err = ask(ctx, env, m.To, command("FUNCTION RESTORE", theirs[0], "REPLACE"))
+	return err
+}
