@@ -45,7 +45,7 @@ func newLoop(mgr ctrl.Manager, policies string, chosen settings.Settings) (*cont
 			Kube:          mgr.GetCache(),
 			Secrets:       secrets,
 			Pool:          pool,
-			Directives:    deriver.Kept(),
+			Directives:    deriver.Wanted,
 			ClusterDomain: chosen.ClusterDomain,
 			Now:           time.Now,
 		},

@@ -10,6 +10,7 @@ package derivation
 import (
 	"fmt"
 	"sync"
+	"sync/atomic"
 
 	"cuelang.org/go/cue"
 
@@ -68,6 +69,7 @@ type Deriver struct {
 	// evaluating guards CUE evaluation, one at a time: two at once gain nothing
 	// on few cores and double the peak of garbage.
 	evaluating sync.Mutex
+	wanted     atomic.Pointer[[]string]
 }
 
 // Derive computes what the cluster in ought to run. What is wrong with the
@@ -90,6 +92,7 @@ func (d *Deriver) Derive(in Input) (engine.Desired, Extras, error) {
 	if err != nil {
 		return engine.Desired{}, Extras{}, fmt.Errorf("derive %s/%s: %w", in.Namespace, in.Name, err)
 	}
+	d.want(r.desired.Node.Settings)
 	d.memo.keep(key, r)
 	return r.desired, r.extras, nil
 }

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"os"
 	"reflect"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -220,5 +221,30 @@ func TestConfRendersTheSameTextAsTheDerivation(t *testing.T) {
 	other, err := d.Conf(map[string]string{"save": `900 "1"`})
 	if err != nil || !strings.HasPrefix(other, `save "900 \"1\""`) {
 		t.Errorf("conf of other settings = %q, %v", other, err)
+	}
+}
+
+func TestWhatIsWantedLiveIsRemembered(t *testing.T) {
+	d := load(t)
+	if names := d.Wanted(); names != nil {
+		t.Errorf("at first: %v", names)
+	}
+	for _, name := range []string{"hz", "maxclients"} {
+		in := plain()
+		in.Chain.Configs[0].Spec.Valkey = map[string]string{name: "100"}
+		if _, _, err := d.Derive(in); err != nil {
+			t.Fatal(err)
+		}
+	}
+	names := d.Wanted()
+	for _, name := range []string{"hz", "maxclients", "cluster-node-timeout", "save"} {
+		if !slices.Contains(names, name) {
+			t.Errorf("%s is not asked for", name)
+		}
+	}
+	for _, name := range []string{"dir", "tls-cert-file"} {
+		if slices.Contains(names, name) {
+			t.Errorf("%s is asked for", name)
+		}
 	}
 }

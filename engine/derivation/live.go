@@ -34,3 +34,25 @@ func (d *Deriver) Live(version, directive string) bool {
 func (d *Deriver) Kept() []string {
 	return slices.Sorted(maps.Keys(d.program.directives.Kept))
 }
+
+// Wanted are the directives that some derivation so far has wanted live, in no
+// order. It is what servers are asked for: all that could be wanted would be
+// five times as much.
+func (d *Deriver) Wanted() []string {
+	if names := d.wanted.Load(); names != nil {
+		return *names
+	}
+	return nil
+}
+
+// want adds to what is wanted. It must be called with evaluating held.
+func (d *Deriver) want(settings map[string]string) {
+	names := d.Wanted()
+	for name := range settings {
+		if _, kept := d.program.directives.Kept[name]; kept && !slices.Contains(names, name) {
+			// A copy, since readers hold the slice.
+			names = append(slices.Clip(names), name)
+		}
+	}
+	d.wanted.Store(&names)
+}

@@ -40,7 +40,7 @@ func (o *Observer) ask(ctx context.Context, seen *Observation) error {
 }
 
 func (o *Observer) askOne(ctx context.Context, n *engine.Node, t valkey.Target, a valkey.Access) {
-	server, err := o.Pool.Ask(ctx, t, a, o.Directives)
+	server, err := o.Pool.Ask(ctx, t, a, append(slices.Collect(maps.Keys(n.Spec.Settings)), o.Directives()...))
 	n.Server, n.Silence = server, valkey.Silence(err)
 }
 

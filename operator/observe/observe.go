@@ -32,9 +32,9 @@ type Observer struct {
 	// Secrets reads the TLS Secrets that clusters name, which no informer holds; see Secrets.
 	Secrets SecretReader
 	Pool    *valkey.Pool
-	// Directives are those whose live values every server is asked for. It is asked for all that could be wanted of it, since
-	// what is wanted is derived after it was asked.
-	Directives []string
+	// Directives are those whose live values every server is asked for beside the ones that its node records: what is newly
+	// wanted of it is derived after it was asked. A directive that is not among them yet is set without a look, once.
+	Directives func() []string
 	// ClusterDomain is the DNS domain of this Kubernetes, "cluster.local".
 	ClusterDomain string
 	// Now is the clock.

@@ -90,6 +90,7 @@ func newObserver(t *testing.T, kube client.Reader) *observe.Observer {
 	o := &observe.Observer{
 		Kube: kube, Secrets: observe.LiveSecrets{API: kube}, Pool: &valkey.Pool{},
 		ClusterDomain: "cluster.local", Now: func() time.Time { return now },
+		Directives: func() []string { return []string{"hz"} },
 	}
 	t.Cleanup(o.Pool.Close)
 	return o

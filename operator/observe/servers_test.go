@@ -68,7 +68,6 @@ func TestServersAreAskedAndSilenceIsSaid(t *testing.T) {
 				held = append(held, n, config, pod)
 			}
 			o := newObserver(t, newKube(t, held...))
-			o.Directives = []string{"hz", "save"}
 			seen := until(t, o, "one answers, each other is silent in its way", func(seen observe.Observation) bool {
 				n := seen.Snapshot.Nodes
 				return n[0].Server != nil && n[1].Silence == valkey.SilenceRefused && n[2].Silence == valkey.SilenceTimeout && n[3].Silence+n[4].Silence == ""

@@ -69,6 +69,8 @@ var commands = map[string]func(*testscript.TestScript, bool, []string){
 	"operator":    cmdOperator,    // operator start|kill: the operator's process
 	"blackhole":   cmdBlackhole,   // blackhole CLUSTER: the operator reaches none of its Pods, now or later
 	"certificate": cmdCertificate, // certificate SECRET CLUSTER [without-wildcard|without-ca]: a TLS Secret for it
+	"setting":     cmdSetting,     // setting DURATION CLUSTER DIRECTIVE VALUE: every server has it live within that time
+	"drift":       cmdDrift,       // drift CLUSTER DIRECTIVE VALUE: somebody changes a setting on one server by hand
 	"edit":        cmdEdit,        // edit KIND NAME JSON: merge-patch an object
 }
 

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"valkey.gomomento.com/operator/cue/api/v1alpha1"
+	"valkey.gomomento.com/operator/engine"
 	"valkey.gomomento.com/operator/engine/derivation"
 )
 
@@ -186,6 +187,12 @@ func openServer(t *testing.T, minor string) *conn {
 	if err != nil || got.Problem != "" {
 		t.Fatalf("problem %q, error %v", got.Problem, err)
 	}
+	return startOpen(t, minor, got)
+}
+
+// startOpen starts a server with what was derived for a cluster that has no users.
+func startOpen(t *testing.T, minor string, got engine.Desired) *conn {
+	t.Helper()
 	sv, err := startServer(minor, t.TempDir(), got.Conf, got.ACLFile)
 	if err != nil {
 		t.Fatal(err)

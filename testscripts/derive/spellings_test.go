@@ -125,3 +125,38 @@ func spellings(t *testing.T, c *conn, name, first string) []string {
 	t.Errorf("%s is of no kind that is known: %s", name, refusal)
 	return nil
 }
+
+// TestNothingDriftsFromTheStart starts servers with what was derived, and compares what they read back with it: a server
+// that nobody has touched must not be told anything.
+func TestNothingDriftsFromTheStart(t *testing.T) {
+	for minor, version := range versions {
+		t.Run(minor, func(t *testing.T) {
+			t.Parallel()
+			in := simple(version)
+			in.Chain.Configs[0].Spec.Valkey = map[string]string{
+				"client-output-buffer-limit": "pubsub 64mb 16mb 90", "hz": "20", "maxmemory": "96mb", "maxmemory-policy": "AllKeys-LRU",
+				"notify-keyspace-events": "KEA", "save": "900 1 300 10", "slave-priority": "50", "proc-title-template": "{title}  {config-file}",
+				"shutdown-on-sigint": "now nosave", "latency-tracking-info-percentiles": "50.0 99.90", "oom-score-adj-values": "0 0100 200",
+			}
+			got, _, err := deriver(t).Derive(in)
+			if err != nil || got.Problem != "" {
+				t.Fatalf("problem %q, error %v", got.Problem, err)
+			}
+			c := startOpen(t, minor, got)
+			compared := 0
+			for name, value := range got.Node.Settings {
+				// The port is this test's own, since servers share the machine.
+				if span, live := got.Live[name]; !live || !span.Holds(version) || name == "port" {
+					continue
+				}
+				compared++
+				if live := liveValue(t, c, name); !directive.Same(name, value, live) {
+					t.Errorf("%s %q reads back %q", name, value, live)
+				}
+			}
+			if compared < 15 {
+				t.Errorf("only %d directives were compared", compared)
+			}
+		})
+	}
+}
