@@ -140,6 +140,8 @@ var damages = []func(*world, *engine.Node){
 	func(w *world, _ *engine.Node) { w.desired = engine.Desired{Problem: "nothing resolves"} },
 	func(w *world, _ *engine.Node) { w.desired.Node.Image = "another" },
 	func(w *world, _ *engine.Node) { w.At = w.At.Add(time.Minute) },
+	func(w *world, _ *engine.Node) { w.editSetting("hz", []string{"1000"}) },
+	func(_ *world, n *engine.Node) { drift(n, "hz", "50") },
 	func(w *world, _ *engine.Node) { // the operator is cut off from all that runs
 		for i := range w.Nodes {
 			w.Nodes[i].Server, w.Nodes[i].Silence = nil, "timeout"
@@ -161,6 +163,8 @@ func (w *world) unsafe(d engine.Decision) string {
 		return w.deletesTheLiving(a)
 	case *actions.ForgetMembers:
 		return w.forgetsTheLiving(a)
+	case *actions.RecordSettings:
+		return w.recordsUnseen(a)
 	case *actions.PrepareServers:
 		return w.handsOutHeldSlots(a)
 	case *actions.CreateNodes, *actions.ProvisionNodes, *actions.RecordTarget:

@@ -5,6 +5,7 @@ import (
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"valkey.gomomento.com/operator/actions"
 	"valkey.gomomento.com/operator/engine"
 )
 
@@ -19,7 +20,9 @@ const mostHertz = "500"
 
 // editSetting is what a config's edit comes to; without a value the directive goes.
 func (w *world) editSetting(name string, value []string) {
-	w.desired.Node.Settings = maps.Clone(w.desired.Node.Settings)
+	settings := map[string]string{}
+	maps.Copy(settings, w.desired.Node.Settings)
+	w.desired.Node.Settings = settings
 	if len(value) == 0 {
 		delete(w.desired.Node.Settings, name)
 		return
@@ -46,5 +49,24 @@ func (w *world) recordSettings(c engine.SettingChange) {
 }
 
 func cmdDrift(ts *testscript.TestScript, _ bool, args []string) {
-	at(ts).world.node(args[0]).Server.Settings[args[1]] = args[2]
+	drift(at(ts).world.node(args[0]), args[1], args[2])
+}
+
+func drift(n *engine.Node, name, value string) {
+	if n.Server != nil {
+		n.Server.Settings[name] = value
+	}
+}
+
+// recordsUnseen says which node is made to record a setting that its server does not have.
+func (w *world) recordsUnseen(a *actions.RecordSettings) string {
+	for _, c := range a.Changes {
+		n := w.node(c.Node)
+		for name, value := range c.Settings {
+			if n.Server == nil || n.Server.Settings[name] != value && n.Spellings[name].Written != value {
+				return "records " + name + " that the server of " + c.Node + " does not have"
+			}
+		}
+	}
+	return ""
 }
