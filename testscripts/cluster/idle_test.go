@@ -52,7 +52,7 @@ type counted struct{ writes, passes float64 }
 // counters reads the operator's own metrics.
 func counters(t *testing.T) counted {
 	t.Helper()
-	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://127.0.0.1:18080/metrics", nil)
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+shared.operator.metrics+"/metrics", nil)
 	if err != nil {
 		t.Fatal(err)
 	}

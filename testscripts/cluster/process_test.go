@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -50,6 +51,8 @@ type operatorProcess struct {
 	binary string
 	cmd    *exec.Cmd
 	log    *os.File
+	// metrics is the address of its metrics, chosen at its first start: suites on two clusters may run side by side.
+	metrics string
 }
 
 func (o *operatorProcess) start() error {
@@ -60,15 +63,27 @@ func (o *operatorProcess) start() error {
 		}
 		fmt.Fprintln(os.Stderr, "the operator's log is", log.Name())
 		o.log = log
+		if o.metrics, err = freeAddress(); err != nil {
+			return err
+		}
 	}
 	o.cmd = exec.Command(o.binary, "run", "--leader-elect=false",
-		"--metrics-bind-address=127.0.0.1:18080", "--health-probe-bind-address=127.0.0.1:18081")
+		"--metrics-bind-address="+o.metrics, "--health-probe-bind-address=127.0.0.1:0")
 	o.cmd.Stdout, o.cmd.Stderr = o.log, o.log
 	o.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
 	if err := o.cmd.Start(); err != nil {
 		return fmt.Errorf("start the operator (run `make build`): %w", err)
 	}
 	return nil
+}
+
+// freeAddress is an address of this machine where nobody listens.
+func freeAddress() (string, error) {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	return l.Addr().String(), l.Close()
 }
 
 // kill ends the operator as a crash would, with SIGKILL.

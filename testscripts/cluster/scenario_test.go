@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -19,6 +20,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"valkey.gomomento.com/operator/cue/api/v1alpha1"
+	"valkey.gomomento.com/operator/testscripts/copies"
+	"valkey.gomomento.com/operator/testscripts/traffic"
 )
 
 // A scenario is one script's own namespace on the shared Kubernetes.
@@ -27,6 +30,12 @@ type scenario struct {
 	ns string
 	// applied are the files to delete at the end, menu objects among them.
 	applied []string
+	// disturbed is when something was last edited, killed or deleted.
+	disturbed  time.Time
+	traffic    *traffic.Run
+	loads      map[string][]*traffic.Load // by cluster
+	watch      *copies.Watch
+	cliTraffic *cliTraffic
 }
 
 type scenarioKey struct{}
@@ -72,6 +81,17 @@ var commands = map[string]func(*testscript.TestScript, bool, []string){
 	"setting":     cmdSetting,     // setting DURATION CLUSTER DIRECTIVE VALUE: every server has it live within that time
 	"drift":       cmdDrift,       // drift CLUSTER DIRECTIVE VALUE: somebody changes a setting on one server by hand
 	"edit":        cmdEdit,        // edit KIND NAME JSON: merge-patch an object
+	"settled":     cmdSettled,     // settled DURATION CLUSTER: nothing is left to do, and stays so
+	"evenly":      cmdEvenly,      // evenly CLUSTER SHARDS: so many primaries share all slots evenly, in every server's eyes
+	"crash":       cmdCrash,       // crash CLUSTER primary|replica SHARD: SIGKILL to a server
+	"delete":      cmdDelete,      // delete CLUSTER primary|replica SHARD [force]: the Pod of a server
+	"cli":         cmdCli,         // [!] cli CLUSTER primary|replica SHARD [user=U password=P] COMMAND...: stdout is the reply
+	"cli-traffic": cmdCliTraffic,  // cli-traffic start|stop CLUSTER [user=U password=P]: SETs and GETs by valkey-cli, none lost
+	"traffic":     cmdTraffic,     // traffic start CLUSTER [user=U password=P], stop [gap=DURATION] [lost=N] [wrong=N]: writes meanwhile
+	"fill":        cmdFill,        // fill CLUSTER NUMBERMB [ttl=EVERY] [user=U password=P]: many keys, one in EVERY with a time to live
+	"filled":      cmdFilled,      // filled CLUSTER: all of them are there, by value and time to live
+	"watch":       cmdWatch,       // watch copies CLUSTER NUMBER: count every slot's synced copies, wanting so many
+	"unwatch":     cmdUnwatch,     // unwatch [below=DURATION] [least=N] [failovers=N]: the bars, for the worst shard
 }
 
 func cmdApply(ts *testscript.TestScript, _ bool, args []string) {
@@ -80,9 +100,21 @@ func cmdApply(ts *testscript.TestScript, _ bool, args []string) {
 		text := strings.ReplaceAll(ts.ReadFile(name), "$NS", s.ns)
 		file := ts.MkAbs(name + ".applied")
 		ts.Check(os.WriteFile(file, []byte(text), 0o600))
-		ts.Check(ts.Exec(s.kubectl(), append(s.placed(file), "apply", "-f", file)...))
 		s.applied = append(s.applied, file)
+		ts.Check(within(context.Background(), applyLimit, func() error { return s.applyOnce(ts, file) }))
 	}
+}
+
+// applyLimit is how long objects of an earlier run, whose operator was killed, may take to go.
+const applyLimit = 30 * time.Second
+
+// applyOnce applies a file, and says so when some of it is about to vanish again.
+func (s *scenario) applyOnce(ts *testscript.TestScript, file string) error {
+	ts.Check(ts.Exec(s.kubectl(), append(s.placed(file), "apply", "-f", file)...))
+	if warning := ts.ReadFile("stderr"); strings.Contains(warning, "currently being deleted") {
+		return errors.New(warning)
+	}
+	return nil
 }
 
 // placed are the flags that put a file's objects into the scenario's
@@ -105,6 +137,7 @@ func cmdKubectl(ts *testscript.TestScript, neg bool, args []string) {
 
 func cmdEdit(ts *testscript.TestScript, _ bool, args []string) {
 	s := in(ts)
+	s.disturbed = time.Now()
 	ts.Check(ts.Exec(s.kubectl(), "-n", s.ns, "patch", args[0], args[1], "--type=merge", "-p", args[2]))
 }
 

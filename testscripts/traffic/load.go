@@ -153,9 +153,13 @@ func (r *LoadReport) add(count *int, fault string) {
 }
 
 // Verify reads every key back, by value and with its time to live. What cannot be read is tried again until ctx ends,
-// and is an error then.
-func (l *Load) Verify(ctx context.Context) (LoadReport, error) {
-	client, err := l.options.client()
+// and is an error then. Seeds take the place of those that Fill used: these may be gone by now.
+func (l *Load) Verify(ctx context.Context, seeds ...string) (LoadReport, error) {
+	access := l.options.Access
+	if len(seeds) > 0 {
+		access.Seeds = seeds
+	}
+	client, err := access.client()
 	if err != nil {
 		return LoadReport{}, err
 	}

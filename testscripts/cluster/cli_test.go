@@ -1,0 +1,74 @@
+package cluster
+
+import (
+	"context"
+	"os"
+	"strings"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// operatorUser is the system user whose password is read from the cluster's Secret.
+const operatorUser = "_momento_operator"
+
+// cmdCli sends one command to one server by valkey-cli; stdout is its reply. An error reply fails it.
+func cmdCli(ts *testscript.TestScript, neg bool, args []string) {
+	s := in(ts)
+	words, login := options(ts, args, "user", "password")
+	if len(words) < 4 {
+		ts.Fatalf("cli: CLUSTER primary|replica SHARD [user=U password=P] COMMAND...")
+	}
+	key := s.key(words[0])
+	pod, err := s.find(context.Background(), key, words[1], words[2])
+	ts.Check(err)
+	c, err := s.valkeyCLI(context.Background(), key, login["user"], login["password"], ts.MkAbs("ca.crt"))
+	ts.Check(err)
+	err = ts.Exec(c.program, append(c.args(pod), words[3:]...)...)
+	if (err != nil) != neg {
+		ts.Fatalf("cli %s: unexpected result: %v", strings.Join(words, " "), err)
+	}
+}
+
+// A valkeyCLI runs valkey-cli on this machine, as one user of one cluster.
+type valkeyCLI struct {
+	program        string
+	key            client.ObjectKey
+	user, password string
+	ca             string // a file, "" without TLS
+}
+
+func (s *suite) valkeyCLI(ctx context.Context, key client.ObjectKey, user, password, caFile string) (*valkeyCLI, error) {
+	c := &valkeyCLI{program: s.valkeyBinary("9.1", "valkey-cli"), key: key, user: user, password: password}
+	secret, err := s.tlsSecret(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	if user == operatorUser && password == "" {
+		if c.password, err = s.operatorPassword(ctx, key); err != nil {
+			return nil, err
+		}
+	}
+	if secret == "" {
+		return c, nil
+	}
+	authority, err := s.authority(ctx, key, secret)
+	if err != nil {
+		return nil, err
+	}
+	c.ca = caFile
+	return c, os.WriteFile(caFile, authority, 0o600)
+}
+
+// args are the arguments before the command.
+func (c *valkeyCLI) args(pod *corev1.Pod) []string {
+	args := []string{"-e", "-h", pod.Status.PodIP}
+	if c.user != "" {
+		args = append(args, "--no-auth-warning", "--user", c.user, "--pass", c.password)
+	}
+	if c.ca != "" {
+		args = append(args, "--tls", "--cacert", c.ca, "--sni", host(c.key, pod.Name))
+	}
+	return args
+}
