@@ -47,10 +47,10 @@ func attach(ctx context.Context, env Env, at engine.Attachment) error {
 	return err
 }
 
-// primaryOf says that the server knows the primary to be: over a link that
-// stands, and as one that serves slots. Before that, others would see a replica
-// in a shard they do not believe in.
+// primaryOf says that the server knows the primary to be, over a link that
+// stands. Before that, others would see a replica in a shard they do not
+// believe in. A shard that is being added has a primary without slots.
 func primaryOf(v view, id string) bool {
 	m, known := v.member(id)
-	return known && m.isPrimary() && m.linked && len(m.slots) > 0 && !m.is("handshake") && !m.is("fail")
+	return known && m.isPrimary() && m.linked && !m.is("handshake") && !m.is("fail")
 }

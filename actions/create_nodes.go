@@ -54,12 +54,46 @@ func (a *CreateNodes) Execute(ctx context.Context, env Env) error {
 	if err != nil || !slices.Equal(namesOf(nodes), slices.Sorted(slices.Values(a.Seen))) {
 		return err
 	}
-	if env.Desired.Problem != "" || env.Desired.Conf == "" {
-		return errors.New("create nodes: there is no configuration for them")
+	draft, conf, err := pattern(env, nodes)
+	if err != nil {
+		return fmt.Errorf("create nodes: %w", err)
 	}
 	return each(ctx, a.Nodes, func(ctx context.Context, n engine.NewNode) error {
-		return createNode(ctx, env, n)
+		return createNode(ctx, env, func(name string) *v1alpha1.ValkeyNode { return draft(name, n) }, conf)
 	})
+}
+
+// pattern says what new nodes look like: what the specs ask for or, while those
+// are not accepted, what the latest working member records.
+func pattern(env Env, nodes []v1alpha1.ValkeyNode) (func(string, engine.NewNode) *v1alpha1.ValkeyNode, string, error) {
+	if env.Desired.Problem == "" {
+		if env.Desired.Conf == "" {
+			return nil, "", errors.New("there is no configuration for them")
+		}
+		return func(name string, n engine.NewNode) *v1alpha1.ValkeyNode {
+			return objects.ValkeyNode(env.Cluster, name, env.Desired, n, env.Pods)
+		}, env.Desired.Conf, nil
+	}
+	model := latest(nodes)
+	if model == nil {
+		return nil, "", errors.New("the specs are not accepted, and no working member records what they were")
+	}
+	conf, err := env.Conf(model.Spec.ValkeySettings)
+	return func(name string, n engine.NewNode) *v1alpha1.ValkeyNode {
+		return objects.ValkeyNodeLike(env.Cluster, name, model, n)
+	}, conf, err
+}
+
+// latest is the working member that was made last, nil when there is none.
+func latest(nodes []v1alpha1.ValkeyNode) *v1alpha1.ValkeyNode {
+	var last *v1alpha1.ValkeyNode
+	for i := range nodes {
+		n := &nodes[i]
+		if n.Spec.Lifecycle == v1alpha1.LifecycleActive && (last == nil || last.CreationTimestamp.Before(&n.CreationTimestamp)) {
+			last = n
+		}
+	}
+	return last
 }
 
 // namesOf are the nodes' names, sorted.
@@ -74,16 +108,16 @@ func namesOf(nodes []v1alpha1.ValkeyNode) []string {
 
 // createNode makes the ValkeyNode first: if all else fails, it says that the
 // rest is still to be made.
-func createNode(ctx context.Context, env Env, n engine.NewNode) error {
-	node, err := claimName(ctx, env, n)
+func createNode(ctx context.Context, env Env, draft func(name string) *v1alpha1.ValkeyNode, conf string) error {
+	node, err := claimName(ctx, env, draft)
 	if err != nil {
 		return err
 	}
-	return provision(ctx, env, node, env.Desired.Conf)
+	return provision(ctx, env, node, conf)
 }
 
 // claimName creates the ValkeyNode under a name that no Pod has.
-func claimName(ctx context.Context, env Env, n engine.NewNode) (*v1alpha1.ValkeyNode, error) {
+func claimName(ctx context.Context, env Env, draft func(name string) *v1alpha1.ValkeyNode) (*v1alpha1.ValkeyNode, error) {
 	for range nameAttempts {
 		name := randomName(env.Cluster.Name)
 		err := env.Live.Get(ctx, env.key(name), &corev1.Pod{})
@@ -93,7 +127,7 @@ func claimName(ctx context.Context, env Env, n engine.NewNode) (*v1alpha1.Valkey
 		if !apierrors.IsNotFound(err) {
 			return nil, fmt.Errorf("read pod %s: %w", name, err)
 		}
-		node := objects.ValkeyNode(env.Cluster, name, env.Desired, n, env.Pods)
+		node := draft(name)
 		err = env.Kube.Create(ctx, node)
 		if err == nil {
 			return node, nil

@@ -58,7 +58,7 @@ func TestCreateNodesDoesNothingForAClusterThatIsBeingDeleted(t *testing.T) {
 func TestCreateNodesNeedsAConfiguration(t *testing.T) {
 	w := newWorld(t, cluster())
 	w.Desired = engine.Desired{Problem: `ValkeyConfig "small" not found`}
-	w.fails(t, creating(2), "no configuration")
+	w.fails(t, creating(2), "no working member records")
 	same(t, "nodes", w.names(t, &v1alpha1.ValkeyNodeList{}), nil)
 }
 

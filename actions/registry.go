@@ -12,6 +12,7 @@ var Registry = map[string]func() Action{
 	"declareActive":     func() Action { return &DeclareActive{} },
 	"deleteNodes":       func() Action { return &DeleteNodes{} },
 	"failOver":          func() Action { return &FailOver{} },
+	"forceFailover":     func() Action { return &ForceFailover{} },
 	"forgetMembers":     func() Action { return &ForgetMembers{} },
 	"guardCluster":      func() Action { return &GuardCluster{} },
 	"introduceServers":  func() Action { return &IntroduceServers{} },
@@ -19,13 +20,15 @@ var Registry = map[string]func() Action{
 	"moveSlots":         func() Action { return &MoveSlots{} },
 	"prepareServers":    func() Action { return &PrepareServers{} },
 	"provisionNodes":    func() Action { return &ProvisionNodes{} },
-	"recordSettings":    func() Action { return &RecordSettings{} },
 	"recallMoves":       func() Action { return &RecallMoves{} },
+	"recordSettings":    func() Action { return &RecordSettings{} },
 	"recordTarget":      func() Action { return &RecordTarget{} },
 	"removeCluster":     func() Action { return &RemoveCluster{} },
 	"removeStrays":      func() Action { return &RemoveStrays{} },
 	"retireNodes":       func() Action { return &RetireNodes{} },
 	"setSettings":       func() Action { return &SetSettings{} },
+	"takeOver":          func() Action { return &TakeOver{} },
+	"unmarkSlots":       func() Action { return &UnmarkSlots{} },
 }
 
 // New makes an empty action by its name in the rules, a pointer to its struct.

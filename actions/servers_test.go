@@ -136,12 +136,14 @@ func TestAttachReplicas(t *testing.T) {
 		id    string
 		told  []string
 	}{
-		"an empty primary is attached":     {lines: []string{me, primary}, told: []string{"a: CLUSTER REPLICATE id-p"}},
-		"another server answers":           {lines: []string{me, primary}, id: "id-x"},
-		"the primary is unknown":           {lines: []string{me}},
-		"the primary is shaking hands":     {lines: []string{me, line("id-p", "handshake", "-", 0, "disconnected")}},
-		"the link to the primary is down":  {lines: []string{me, line("id-p", "master", "-", 1, "disconnected", "0-5460")}},
-		"the primary has no slots yet":     {lines: []string{me, line("id-p", "master", "-", 1, "connected")}},
+		"an empty primary is attached":    {lines: []string{me, primary}, told: []string{"a: CLUSTER REPLICATE id-p"}},
+		"another server answers":          {lines: []string{me, primary}, id: "id-x"},
+		"the primary is unknown":          {lines: []string{me}},
+		"the primary is shaking hands":    {lines: []string{me, line("id-p", "handshake", "-", 0, "disconnected")}},
+		"the link to the primary is down": {lines: []string{me, line("id-p", "master", "-", 1, "disconnected", "0-5460")}},
+		"a shard that is added has an empty primary": {
+			lines: []string{me, line("id-p", "master", "-", 1, "connected")}, told: []string{"a: CLUSTER REPLICATE id-p"},
+		},
 		"the primary has become a replica": {lines: []string{me, line("id-p", "slave", "id-q", 1, "connected")}},
 		"it holds slots":                   {lines: []string{line("id-a", "myself,master", "-", 4, "connected", "7"), primary}},
 		"it is a replica of that primary":  {lines: []string{line("id-a", "myself,slave", "id-p", 1, "connected"), primary}},

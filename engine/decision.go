@@ -20,6 +20,14 @@ type Rule struct {
 	Because string
 	// Wait is the sentence that says what a holding rule waits for; nil when it says nothing more.
 	Wait Sentence
+	// Yields says that when the action fails, the rules after this one are asked in the same pass.
+	Yields bool
+}
+
+// A Failure is a decision whose action failed in this pass.
+type Failure struct {
+	Rule string
+	Err  error
 }
 
 // A Condition is asked of the Facts. It must not keep or change them.
@@ -51,6 +59,8 @@ type Decision struct {
 	Phase string
 	// Because says why, Waiting for what: both are for people.
 	Because, Waiting string
+	// Yields says that other rules may be asked if the action fails.
+	Yields bool
 	// Err is the error of a rule that could not be evaluated. It holds the cluster.
 	Err error
 	// Asked is every rule asked, in order, the deciding one last.
@@ -67,10 +77,15 @@ type Answer struct {
 // Decide asks the rules in order and takes the first that holds.
 //
 // A rule that cannot be evaluated stops the search with Hold: a rule that
-// cannot be read may be the one that forbids what a later rule would do.
-func Decide(f *Facts, rules []Rule) Decision {
+// cannot be read may be the one that forbids what a later rule would do. A rule
+// that yields, and whose action has failed in this pass, is passed over.
+func Decide(f *Facts, rules []Rule, failures ...Failure) Decision {
 	d := Decision{Action: Hold, Because: "Nothing to do.", Asked: make([]Answer, 0, len(rules))}
 	for i := range rules {
+		if failed := slices.IndexFunc(failures, func(x Failure) bool { return x.Rule == rules[i].Name }); failed >= 0 {
+			d.Asked = append(d.Asked, Answer{Rule: rules[i].Name, Held: true, Err: failures[failed].Err})
+			continue
+		}
 		held, err := rules[i].When.Holds(f)
 		d.Asked = append(d.Asked, Answer{Rule: rules[i].Name, Held: held, Err: err})
 		if err != nil {
@@ -93,7 +108,7 @@ func (d Decision) broken(r *Rule, err error) Decision {
 
 // taken is the decision when rule r holds.
 func (d Decision) taken(r *Rule, f *Facts) Decision {
-	d.Action, d.Rule, d.Phase, d.Because = r.Then, r.Name, r.Phase, r.Because
+	d.Action, d.Rule, d.Phase, d.Because, d.Yields = r.Then, r.Name, r.Phase, r.Because, r.Yields
 	if r.With != nil {
 		args, err := r.With.Evaluate(f)
 		if err != nil {

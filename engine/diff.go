@@ -3,8 +3,6 @@ package engine
 import (
 	"slices"
 	"time"
-
-	"valkey.gomomento.com/operator/engine/topology"
 )
 
 // retryDeadAfter is how long a node that died before it joined, with the spec
@@ -19,7 +17,7 @@ func Diff(s Snapshot, d Desired) *Facts {
 	c := compare(&s, &d)
 	f := &Facts{
 		Cluster: c.cluster(),
-		Spec:    SpecFacts{Accepted: d.Problem == "", Problem: d.Problem},
+		Spec:    SpecFacts{Accepted: d.Problem == "", Problem: d.Problem, Repairable: repairable(&s, &d)},
 		Objects: c.objects(),
 		Nodes:   c.nodes(),
 		Shards:  c.shardFacts(),
@@ -36,7 +34,22 @@ func Diff(s Snapshot, d Desired) *Facts {
 	f.Forming.Preparations = c.preparations()
 	f.Forming.Introductions = c.introductions()
 	f.Forming.Attachments = c.attachments()
+	f.Healing = c.healing()
+	f.Scaling = c.scaling(f)
+	f.Rolling = c.rolling(f)
+	f.Members.Excess = c.excess(f)
+	f.Rolling.Spreading = c.spreading(f)
 	return f
+}
+
+// reasonTLS is the Desired.Reason of a TLS Secret that cannot be used.
+const reasonTLS = "TLSInvalid"
+
+// repairable says that a node which is lost may be replaced: the specs are
+// accepted, or what they were when they last were is recorded. While the TLS
+// Secret cannot be used, no node is made.
+func repairable(s *Snapshot, d *Desired) bool {
+	return d.Problem == "" || d.Reason != reasonTLS && s.Cluster.Kept != nil
 }
 
 // A comparison holds what several facts are computed from.
@@ -53,15 +66,10 @@ type comparison struct {
 	// claims are the slots each member holds: by its own word when it is
 	// heard, else by the word of the view with the highest epoch for it.
 	claims map[string][]SlotRange
-	// shards are the nodes by shard index, as many as the target has shards;
-	// nodes of higher indices are in none.
+	// shards are the nodes by shard index, as many as the target has shards.
 	shards []shard
-}
-
-// A shard is the nodes of one shard index.
-type shard struct {
-	nodes   []*Node // alive ones, sorted by name
-	primary *Node   // the heard node that holds slots, nil when there is none
+	// leaving are the shards of higher indices, which the target has no more.
+	leaving []shard
 }
 
 func compare(s *Snapshot, d *Desired) *comparison {
@@ -76,7 +84,7 @@ func compare(s *Snapshot, d *Desired) *comparison {
 	}
 	slices.SortFunc(c.heard, func(a, b *Node) int { return compareText(a.Server.ID, b.Server.ID) })
 	c.claims = claims(c.heard)
-	c.shards = c.sortIntoShards()
+	c.sortIntoShards()
 	return c
 }
 
@@ -93,13 +101,15 @@ func creating(s *Snapshot) bool {
 }
 
 // target is the topology to build or keep. A bootstrap builds the one it
-// recorded; with specs that do not resolve what exists is kept.
+// recorded; while the specs are not accepted, the last accepted is kept.
 func target(s *Snapshot, d *Desired, creating bool) Topology {
-	if creating && s.Cluster.Target != nil {
+	switch {
+	case creating && s.Cluster.Target != nil:
 		return *s.Cluster.Target
-	}
-	if d.Problem == "" {
+	case d.Problem == "":
 		return d.Topology
+	case s.Cluster.Kept != nil:
+		return *s.Cluster.Kept
 	}
 	counts := map[int]int{}
 	var t Topology
@@ -132,22 +142,6 @@ func claims(heard []*Node) map[string][]SlotRange {
 		}
 	}
 	return own
-}
-
-func (c *comparison) sortIntoShards() []shard {
-	shards := make([]shard, c.target.Shards)
-	for i := range c.seen.Nodes {
-		n := &c.seen.Nodes[i]
-		if n.ShardIndex >= len(shards) || c.dead(n) {
-			continue
-		}
-		s := &shards[n.ShardIndex]
-		s.nodes = append(s.nodes, n)
-		if c.hears(n) && len(c.claims[n.Server.ID]) > 0 {
-			s.primary = n
-		}
-	}
-	return shards
 }
 
 // hears says that the node's server answered and has loaded its data.
@@ -192,29 +186,6 @@ func (c *comparison) objects() ObjectFacts {
 	}
 	slices.Sort(f.Stale)
 	return f
-}
-
-func (c *comparison) shardFacts() []ShardFacts {
-	out := make([]ShardFacts, len(c.shards))
-	for i, s := range c.shards {
-		out[i] = ShardFacts{Index: i, Nodes: len(s.nodes)}
-		if s.primary == nil {
-			continue
-		}
-		out[i].Primary = s.primary.Name
-		out[i].Slots = topology.Count(c.claims[s.primary.Server.ID])
-		for _, n := range s.nodes {
-			if n == s.primary || c.follows(n, s.primary) {
-				out[i].InSync++
-			}
-		}
-	}
-	return out
-}
-
-// follows says that n is a replica in sync with the primary.
-func (c *comparison) follows(n, primary *Node) bool {
-	return c.hears(n) && n.Server.Role == Replica && n.Server.PrimaryID == primary.Server.ID && n.Server.LinkUp
 }
 
 func compareText(a, b string) int {

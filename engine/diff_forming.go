@@ -165,21 +165,22 @@ func acquaint(n *Node) Acquaintance {
 
 // ready says that the server may meet others: it has an epoch, or has met somebody.
 func (c *comparison) ready(n *Node) bool {
-	return c.hears(n) && n.Pod != nil && !c.dead(n) && (!n.Server.Alone() || n.Server.Epoch() > 0)
+	return c.hears(n) && n.Pod != nil && !c.dead(n) && n.Lifecycle != Leaving && (!n.Server.Alone() || n.Server.Epoch() > 0)
 }
 
 // attachments make every server without slots a replica of its shard's primary.
 func (c *comparison) attachments() []Attachment {
 	var out []Attachment
 	for _, s := range c.shards {
-		if s.primary == nil {
+		head := c.head(s)
+		if head == nil {
 			continue
 		}
 		for _, n := range s.nodes {
-			if n == s.primary || !c.hears(n) || n.Server.PrimaryID == s.primary.Server.ID || len(c.claims[n.Server.ID]) > 0 {
+			if n == head || !c.hears(n) || n.Server.Role == Replica || len(c.claims[n.Server.ID]) > 0 || n.Lifecycle == Leaving {
 				continue
 			}
-			out = append(out, Attachment{Node: n.Name, ID: n.Server.ID, PrimaryID: s.primary.Server.ID})
+			out = append(out, Attachment{Node: n.Name, ID: n.Server.ID, PrimaryID: head.Server.ID})
 		}
 	}
 	slices.SortFunc(out, func(a, b Attachment) int { return compareText(a.Node, b.Node) })

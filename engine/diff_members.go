@@ -200,8 +200,8 @@ func (c *comparison) workingJoiners(f *Facts) []string {
 	}
 	var out []string
 	for _, s := range c.shards {
-		for _, n := range s.nodes {
-			if n.Lifecycle == Joining && s.primary != nil && (n == s.primary || c.follows(n, s.primary)) {
+		for _, n := range c.copies(s) {
+			if n.Lifecycle == Joining {
 				out = append(out, n.Name)
 			}
 		}

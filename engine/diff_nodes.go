@@ -23,7 +23,11 @@ func (c *comparison) nodes() NodeFacts {
 func (c *comparison) sortNode(n *Node, f *NodeFacts) {
 	switch {
 	case c.dead(n):
-		f.Dead = append(f.Dead, n.Name)
+		if !parting(n) {
+			f.Dead = append(f.Dead, n.Name)
+		}
+	case n.Lifecycle == Leaving:
+		// What is left of it goes by itself.
 	case !c.joined(n) && c.outdated(n):
 		f.Misconceived = append(f.Misconceived, n.Name)
 	case n.Pod == nil || !n.HasConfig:
@@ -34,6 +38,9 @@ func (c *comparison) sortNode(n *Node, f *NodeFacts) {
 		f.Silent = append(f.Silent, n.Name+reason(silence(n)))
 	}
 }
+
+// parting says that all has been done to remove the node, and its Pod's end is all that is waited for.
+func parting(n *Node) bool { return n.Deleting && podGoes(n) }
 
 // reason is " (why)", or nothing.
 func reason(why string) string {
@@ -144,15 +151,19 @@ func (c *comparison) surplus() []string {
 	return out
 }
 
+// surplusOf are the shard's nodes beyond the target among those that are as they
+// should be. While a roll goes on the old ones are there besides.
 func (c *comparison) surplusOf(s shard) []string {
-	over := len(s.nodes) - 1 - c.target.ReplicasPerShard
-	if over <= 0 {
-		return nil
+	var fit []*Node
+	for _, n := range s.nodes {
+		if !c.unwanted(n) {
+			fit = append(fit, n)
+		}
 	}
-	latest := slices.Clone(s.nodes)
-	slices.SortStableFunc(latest, func(a, b *Node) int { return b.Created.Compare(a.Created) })
+	over := len(fit) - c.target.perShard()
+	slices.SortStableFunc(fit, func(a, b *Node) int { return b.Created.Compare(a.Created) })
 	var out []string
-	for _, n := range latest {
+	for _, n := range fit {
 		if len(out) < over && !c.joined(n) {
 			out = append(out, n.Name)
 		}
@@ -164,7 +175,8 @@ func (c *comparison) surplusOf(s shard) []string {
 func (c *comparison) missing() []NewNode {
 	var out []NewNode
 	for i, s := range c.shards {
-		for range 1 + c.target.ReplicasPerShard - len(s.nodes) {
+		staying := slices.DeleteFunc(slices.Clone(s.nodes), podGoes)
+		for range c.target.perShard() - len(staying) {
 			out = append(out, NewNode{ShardIndex: i, Join: c.joinType(s)})
 		}
 	}
@@ -177,7 +189,7 @@ func (c *comparison) joinType(s shard) JoinType {
 		return ""
 	case len(s.nodes) > 0:
 		return JoinReplica
-	case c.unassigned().Count() == 0:
+	case c.covered():
 		return JoinShard
 	default:
 		return JoinPrimary

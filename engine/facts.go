@@ -14,6 +14,9 @@ type Facts struct {
 	Members MemberFacts  `expr:"members"`
 	Slots   SlotFacts    `expr:"slots"`
 	Forming FormingFacts `expr:"forming"`
+	Healing HealingFacts `expr:"healing"`
+	Scaling ScalingFacts `expr:"scaling"`
+	Rolling RollingFacts `expr:"rolling"`
 	Shards  []ShardFacts `expr:"shards"`
 }
 
@@ -37,6 +40,8 @@ type ClusterFacts struct {
 type SpecFacts struct {
 	Accepted bool   `expr:"accepted"`
 	Problem  string `expr:"problem"`
+	// Repairable says that nodes which are lost may be replaced, from what the others record if need be.
+	Repairable bool `expr:"repairable"`
 }
 
 // ObjectFacts compare owned objects with what they should be.
@@ -83,6 +88,8 @@ type MemberFacts struct {
 	Agreed bool `expr:"agreed"`
 	// Departed are members that belong to no node, unreachable, holding nothing another member could take over.
 	Departed []Oblivion `expr:"departed"`
+	// Excess are members beyond the target that can leave at once: what fewer replicas per shard leave over.
+	Excess []Retirement `expr:"excess"`
 	// UsersStale are nodes whose server has loaded another ACL file than the one it should have, sorted.
 	UsersStale []string `expr:"usersStale"`
 	// Drifted are servers whose live settings are not what their nodes record, with what they should be.
@@ -111,6 +118,62 @@ type FormingFacts struct {
 	Attachments   []Attachment   `expr:"attachments"`
 	// Unready says what is still missing before the cluster is Active, "" when nothing is.
 	Unready string `expr:"unready"`
+}
+
+// HealingFacts are the failovers that are due.
+type HealingFacts struct {
+	// Quorum says that most of the primaries that hold slots answer, so that replicas can be elected.
+	Quorum bool `expr:"quorum"`
+	// HandOvers let primaries go whose Pod is being deleted while their server still runs.
+	HandOvers []Succession `expr:"handOvers"`
+	// Elections are to replace primaries that are certainly dead, by the votes of the others.
+	Elections []Succession `expr:"elections"`
+	// TakeOvers are to replace primaries whose servers have ended, where too few are left to vote.
+	TakeOvers []Succession `expr:"takeOvers"`
+}
+
+// ScalingFacts are the steps between who holds the slots and who should.
+type ScalingFacts struct {
+	// Remaining counts the slots that are still to move.
+	Remaining int `expr:"remaining"`
+	// Running counts the slot migration jobs under way.
+	Running int `expr:"running"`
+	// Moves are the jobs that can begin now, at most one a source (Valkey 9.0).
+	Moves []Move `expr:"moves"`
+	// Carries are the slots to carry over one by one now, where a server does not know such jobs.
+	Carries []Move `expr:"carries"`
+	// Recalls are the sources with a running job that has become useless.
+	Recalls []Recall `expr:"recalls"`
+	// Unmarkings are marks of slots on the move that lead nowhere.
+	Unmarkings []Unmarking `expr:"unmarkings"`
+	// Drained are members of shards that leave and hold nothing any more.
+	Drained []Retirement `expr:"drained"`
+	// Blocked says why the slots cannot move at all: the servers that stay have no room. "" when they have.
+	Blocked string `expr:"blocked"`
+	// Waiting says why no slot moves although some should, "" when nothing is in the way.
+	Waiting string `expr:"waiting"`
+}
+
+// RollingFacts are the steps that replace members by ones with the specs of today.
+type RollingFacts struct {
+	// Shard is the index of the shard under way, if any is Outdated.
+	Shard int `expr:"shard"`
+	// Outdated are the members to be replaced, of all shards, in the order of the shards.
+	Outdated []string `expr:"outdated"`
+	// Begun says that some server with the specs of today is there.
+	Begun bool `expr:"begun"`
+	// Stalled is why servers with the specs of today do not come up, "" when nothing is wrong with them.
+	Stalled string `expr:"stalled"`
+	// Surge are the servers to create for the shard under way.
+	Surge []NewNode `expr:"surge"`
+	// Successions is the failover that lets an old primary go, if it is time for it.
+	Successions []Succession `expr:"successions"`
+	// Spreading is a failover that spreads the primaries more evenly over zones, when nothing else is under way.
+	Spreading []Succession `expr:"spreading"`
+	// Retirements are the old members that are not needed any more.
+	Retirements []Retirement `expr:"retirements"`
+	// Waiting says what the shard under way waits for.
+	Waiting string `expr:"waiting"`
 }
 
 // ShardFacts describe one shard of the target topology.

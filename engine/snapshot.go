@@ -19,6 +19,9 @@ type Snapshot struct {
 	Nodes []Node
 	// Strays are owned Pods and ConfigMaps whose ValkeyNode is gone, as "Kind/name", sorted.
 	Strays []string
+	// RollHeld is why a roll that has not begun may not begin, for the sake of
+	// the other clusters; "" when it may.
+	RollHeld string
 }
 
 // A Cluster is the ValkeyCluster object as it was read.
@@ -33,6 +36,8 @@ type Cluster struct {
 	State string
 	// Target is status.targetSpec's topology: what a bootstrap in progress builds. Nil when there is none.
 	Target *Topology
+	// Kept is the topology of the last spec that was accepted, nil before there was one.
+	Kept *Topology
 }
 
 // A Topology is how many servers a cluster has.

@@ -54,6 +54,8 @@ func newLoop(mgr ctrl.Manager, policies string, chosen settings.Settings) (*cont
 		Rules:    rules,
 		Reporter: report.New(mgr.GetClient(), mgr.GetEventRecorder(name), told),
 		Metrics:  told,
+
+		MaxConcurrentRollouts: chosen.MaxConcurrentRollouts,
 	})
 	pool.OnBreak, pool.OnConnect, secrets.OnChange = loop.Wake, loop.Wake, loop.Wake
 	return loop, nil

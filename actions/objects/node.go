@@ -17,20 +17,34 @@ import (
 func ValkeyNode(
 	cluster *v1alpha1.ValkeyCluster, name string, desired engine.Desired, node engine.NewNode, pods PodDefaults,
 ) *v1alpha1.ValkeyNode {
+	spec := nodeSpec(desired.Node)
+	spec.Version = desired.Version
+	spec.PullSecrets = slices.Clone(pods.PullSecrets)
+	spec.Tolerations = slices.Clone(pods.Tolerations)
+	spec.PriorityClassName = pods.PriorityClassName
+	return newNode(cluster, name, spec, node)
+}
+
+// ValkeyNodeLike is a new node with all that another one records.
+func ValkeyNodeLike(
+	cluster *v1alpha1.ValkeyCluster, name string, model *v1alpha1.ValkeyNode, node engine.NewNode,
+) *v1alpha1.ValkeyNode {
+	return newNode(cluster, name, *model.Spec.DeepCopy(), node)
+}
+
+// newNode is a node that has yet to join its shard.
+func newNode(
+	cluster *v1alpha1.ValkeyCluster, name string, spec v1alpha1.ValkeyNodeSpec, node engine.NewNode,
+) *v1alpha1.ValkeyNode {
 	meta := ofCluster(cluster, name)
 	meta.Labels[LabelShard] = strconv.Itoa(node.ShardIndex)
 	if node.Join != "" {
 		meta.Labels[LabelJoinType] = string(node.Join)
 	}
 	meta.Finalizers = []string{NodeFinalizer}
-	spec := nodeSpec(desired.Node)
 	spec.ClusterName = cluster.Name
 	spec.ShardIndex = int32(node.ShardIndex)
 	spec.Lifecycle = v1alpha1.LifecycleJoining
-	spec.Version = desired.Version
-	spec.PullSecrets = slices.Clone(pods.PullSecrets)
-	spec.Tolerations = slices.Clone(pods.Tolerations)
-	spec.PriorityClassName = pods.PriorityClassName
 	return &v1alpha1.ValkeyNode{
 		TypeMeta:   metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: KindNode},
 		ObjectMeta: meta,

@@ -13,7 +13,7 @@ import (
 )
 
 func compile(r row, actions Actions) (engine.Rule, error) {
-	rule := engine.Rule{Name: r.Name, Phase: r.Phase, Priority: r.Priority, Then: r.Then, Because: r.Because}
+	rule := engine.Rule{Name: r.Name, Phase: r.Phase, Priority: r.Priority, Then: r.Then, Because: r.Because, Yields: r.Yields}
 	when, err := program(r.When, expr.AsBool())
 	if err != nil {
 		return rule, fmt.Errorf("when: %w", err)

@@ -37,6 +37,7 @@ type row struct {
 	With     map[string]string `json:"with"`
 	Because  string            `json:"because"`
 	Wait     string            `json:"wait"`
+	Yields   bool              `json:"yields"`
 }
 
 // Load reads package ./rules of the CUE module at the root of fsys and returns

@@ -20,6 +20,7 @@ import (
 
 	"valkey.gomomento.com/operator/actions"
 	"valkey.gomomento.com/operator/actions/objects"
+	"valkey.gomomento.com/operator/cue/api/v1alpha1"
 	"valkey.gomomento.com/operator/engine"
 	"valkey.gomomento.com/operator/engine/derivation"
 	"valkey.gomomento.com/operator/operator/observe"
@@ -56,6 +57,7 @@ type Loop struct {
 
 	references *references
 	streaks    *streaks
+	rollouts   *rollouts
 	waker      *waker
 	keepers    map[string]*waker
 }
@@ -70,6 +72,8 @@ type Parts struct {
 	Rules    []engine.Rule
 	Reporter *report.Reporter
 	Metrics  *report.Metrics
+	// MaxConcurrentRollouts is how many clusters may be rolled at once.
+	MaxConcurrentRollouts int
 }
 
 // New makes a Loop.
@@ -78,7 +82,8 @@ func New(p Parts) *Loop {
 		kube: p.Kube, live: p.Live, observer: p.Observer, deriver: p.Deriver, defaults: p.Defaults,
 		rules: p.Rules, reporter: p.Reporter, metrics: p.Metrics,
 		references: newReferences(), streaks: newStreaks(), waker: &waker{},
-		keepers: map[string]*waker{configKind: {}, imageKind: {}, roleKind: {}},
+		rollouts: newRollouts(p.MaxConcurrentRollouts),
+		keepers:  map[string]*waker{configKind: {}, imageKind: {}, roleKind: {}},
 	}
 }
 
@@ -101,7 +106,7 @@ func (l *Loop) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result
 	}
 	pass, extras := l.decide(timed, seen, started)
 	if pass.Err == nil {
-		pass.Err = l.act(timed, seen, pass, extras)
+		pass = l.carryOut(timed, seen, pass, extras)
 	}
 	return l.report(ctx, pass).result()
 }
@@ -126,8 +131,36 @@ func (l *Loop) decide(ctx context.Context, seen observe.Observation, started tim
 	}
 	pass.Desired = desired
 	pass.Facts = engine.Diff(pass.Snapshot, desired)
+	if err := l.pace(ctx, &pass); err != nil {
+		pass.Err = err
+		return pass, extras
+	}
 	pass.Decision = engine.Decide(pass.Facts, l.rules)
 	return pass, extras
+}
+
+// pace takes a place among the clusters that may roll at once, or lets the facts say that there is none.
+func (l *Loop) pace(ctx context.Context, pass *report.Pass) error {
+	key := client.ObjectKeyFromObject(pass.Cluster)
+	menu := l.references.all(key)
+	l.rollouts.note(key, pass.Facts.Rolling, menu)
+	if rolling := pass.Facts.Rolling; rolling.Begun || len(rolling.Surge) == 0 || !pass.Facts.Working {
+		return nil
+	}
+	var clusters v1alpha1.ValkeyClusterList
+	if err := l.kube.List(ctx, &clusters); err != nil {
+		return fmt.Errorf("list the clusters: %w", err)
+	}
+	var fleet []types.NamespacedName
+	for i := range clusters.Items {
+		if clusters.Items[i].DeletionTimestamp.IsZero() {
+			fleet = append(fleet, client.ObjectKeyFromObject(&clusters.Items[i]))
+		}
+	}
+	if pass.Snapshot.RollHeld = l.rollouts.enter(key, menu, fleet); pass.Snapshot.RollHeld != "" {
+		pass.Facts = engine.Diff(pass.Snapshot, pass.Desired)
+	}
+	return nil
 }
 
 // derive computes what the cluster should be, and wakes the keepers of what it came to use or ceased to use.
@@ -164,6 +197,34 @@ func (l *Loop) input(seen observe.Observation, read menu) derivation.Input {
 		in.TLSProblem = seen.TLS.Problem
 	}
 	return in
+}
+
+// carryOut acts on the decision. When that fails and its rule yields, the next rule that holds is acted on instead; the
+// failure is told of all the same.
+func (l *Loop) carryOut(ctx context.Context, seen observe.Observation, pass report.Pass, extras derivation.Extras) report.Pass {
+	first := pass.Decision
+	for {
+		err := l.act(ctx, seen, pass, extras)
+		if err == nil {
+			return pass
+		}
+		pass.Failures = append(pass.Failures, engine.Failure{Rule: pass.Decision.Rule, Err: err})
+		next := engine.Decide(pass.Facts, l.rules, pass.Failures...)
+		if !pass.Decision.Yields || !next.Acts() {
+			pass.Decision, pass.Err = first, failures(pass.Failures)
+			pass.Failures = nil
+			return pass
+		}
+		pass.Decision = next
+	}
+}
+
+func failures(all []engine.Failure) error {
+	errs := make([]error, 0, len(all))
+	for _, f := range all {
+		errs = append(errs, f.Err)
+	}
+	return errors.Join(errs...)
 }
 
 // act carries out the decision. A rule that could not be evaluated is an error too, told of by Decision.Err.
@@ -217,6 +278,7 @@ func (l *Loop) report(ctx context.Context, pass report.Pass) outcome {
 func (l *Loop) forget(key types.NamespacedName) outcome {
 	l.reporter.Forget(key)
 	l.streaks.forget(key)
+	l.rollouts.forget(key)
 	l.wakeKeepers(l.references.forget(key))
 	return outcome{}
 }

@@ -81,12 +81,19 @@ func conclude(pass report.Pass, row streak) outcome {
 	}
 }
 
-// inFlight says that servers are on their way to what was asked of them: a bootstrap goes on, or a node joins. While it
-// is Pods that are waited for, their events wake the cluster.
+// inFlight says that servers are on their way to what was asked of them: a bootstrap goes on, slots move, a member is
+// being replaced, or a node joins. While it is Pods that are waited for, their events wake the cluster.
 func inFlight(pass report.Pass) bool {
 	f := pass.Facts
-	if f.Cluster.Creating {
-		return f.Spec.Accepted && len(f.Nodes.Names) > 0 && len(f.Nodes.Starting) == 0
+	switch {
+	case f.Scaling.Running > 0:
+		return true
+	case len(f.Nodes.Starting) > 0:
+		return false
+	case f.Cluster.Creating:
+		return f.Spec.Accepted && len(f.Nodes.Names) > 0
+	case f.Scaling.Remaining > 0 && f.Scaling.Blocked == "", len(f.Rolling.Outdated) > 0:
+		return true
 	}
 	for i := range pass.Snapshot.Nodes {
 		if n := &pass.Snapshot.Nodes[i]; n.Server != nil && n.Lifecycle != engine.Active {

@@ -77,6 +77,13 @@ func (r *references) forget(cluster types.NamespacedName) []reference {
 	return changed
 }
 
+// all is what a cluster depended on at the last whole look at its specs.
+func (r *references) all(cluster types.NamespacedName) []reference {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.settled[cluster]
+}
+
 // clusters are those that depend on an object, sorted.
 func (r *references) clusters(ref reference) []types.NamespacedName {
 	r.mu.Lock()

@@ -91,6 +91,9 @@ func clusterOf(c *v1alpha1.ValkeyCluster) engine.Cluster {
 		Finalizer: slices.Contains(c.Finalizers, objects.ClusterFinalizer),
 		State:     string(c.Status.State),
 	}
+	if t := c.Status.KeptTopology; t != nil {
+		seen.Kept = &engine.Topology{Shards: int(t.Shards), ReplicasPerShard: int(t.ReplicasPerShard)}
+	}
 	if t := c.Status.TargetSpec; t != nil {
 		seen.Target = &engine.Topology{Shards: int(t.Shards), ReplicasPerShard: int(t.ReplicasPerShard)}
 	}

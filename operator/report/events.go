@@ -110,16 +110,19 @@ func announcements(p Pass, status v1alpha1.ValkeyClusterStatus, last v1alpha1.Cl
 // ofDecision tells of an action, done or failed, or of a rule that could not be evaluated.
 func ofDecision(p Pass) []announcement {
 	d := p.Decision
+	var all []announcement
+	for _, f := range p.Failures {
+		all = append(all, announcement{corev1.EventTypeWarning, camel(f.Rule) + "Failed", short(f.Err.Error())})
+	}
 	switch {
 	case d.Err != nil:
-		return []announcement{{corev1.EventTypeWarning, "RuleFailed", short(d.Err.Error())}}
+		all = append(all, announcement{corev1.EventTypeWarning, "RuleFailed", short(d.Err.Error())})
 	case p.Err != nil:
-		return []announcement{{corev1.EventTypeWarning, camel(d.Action) + "Failed", short(p.Err.Error())}}
+		all = append(all, announcement{corev1.EventTypeWarning, camel(d.Action) + "Failed", short(p.Err.Error())})
 	case d.Acts():
-		return []announcement{{corev1.EventTypeNormal, camel(d.Action), sentences(d.Because, step(d), "(rule "+d.Rule+")")}}
-	default:
-		return nil
+		all = append(all, announcement{corev1.EventTypeNormal, camel(d.Action), sentences(d.Because, step(d), "(rule "+d.Rule+")")})
 	}
+	return all
 }
 
 // ofState tells of a state that is new.

@@ -17,6 +17,9 @@ func newDiary() *diary { return &diary{last: map[types.NamespacedName]string{}} 
 
 func (d *diary) write(log logr.Logger, p Pass) {
 	changed := d.changed(p)
+	for _, f := range p.Failures {
+		log.Error(f.Err, "passed over", "rule", f.Rule)
+	}
 	switch {
 	case p.Err != nil || p.Decision.Err != nil:
 		// The error is returned to the loop, which logs it once.

@@ -29,6 +29,8 @@ type Pass struct {
 	Decision engine.Decision
 	// Certificate is what was found of the TLS Secret; nil without tls.
 	Certificate *Certificate
+	// Failures are decisions of the pass whose actions failed before Decision was carried out instead.
+	Failures []engine.Failure
 	// Err is why the pass could not do what it was to do, nil when it could. It says what was being done.
 	Err error
 	// Started is when the pass began.

@@ -26,6 +26,7 @@ func Status(p Pass) v1alpha1.ValkeyClusterStatus {
 	status := *p.Cluster.Status.DeepCopy()
 	if p.complete() {
 		status.ObservedGeneration = p.Cluster.Generation
+		status.KeptTopology = kept(p)
 		status.State = state(p)
 		status.Nodes = clusterNodes(p.Snapshot)
 		status.ReadyNodes = countReady(status.Nodes)
@@ -56,6 +57,15 @@ func target(p Pass) engine.Topology {
 		return t
 	}
 	return engine.Topology{Shards: int(p.Cluster.Spec.Shards), ReplicasPerShard: int(p.Cluster.Spec.ReplicasPerShard)}
+}
+
+// kept is the topology that is kept up while the spec is not accepted.
+func kept(p Pass) *v1alpha1.KeptTopology {
+	if p.Desired.Problem != "" || p.Facts.Cluster.Creating || p.Facts.Cluster.Deleting {
+		return p.Cluster.Status.KeptTopology
+	}
+	t := p.Desired.Topology
+	return &v1alpha1.KeptTopology{Shards: int32(t.Shards), ReplicasPerShard: int32(t.ReplicasPerShard)}
 }
 
 func countReady(nodes []v1alpha1.ClusterNode) int32 {

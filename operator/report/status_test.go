@@ -19,6 +19,7 @@ func TestStatusOfAWholeClusterIsComplete(t *testing.T) {
 	got := report.Status(whole())
 	want := v1alpha1.ValkeyClusterStatus{
 		State: v1alpha1.Active, Message: "All 16384 slots are served.", ObservedGeneration: 3, ReadyNodes: 2, Ready: "2/2",
+		KeptTopology: &v1alpha1.KeptTopology{Shards: 1, ReplicasPerShard: 1},
 		Nodes: []v1alpha1.ClusterNode{
 			{Name: "cache-1", ID: "a", Role: v1alpha1.Primary, Zone: "zone-a", Ready: true, Slots: 16384},
 			{Name: "cache-2", ID: "b", Role: v1alpha1.Replica, Zone: "zone-b", Ready: true},

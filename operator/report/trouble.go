@@ -23,6 +23,8 @@ func degraded(p Pass, status v1alpha1.ValkeyClusterStatus) finding {
 		return yes(Degraded, "RuleFailed", p.Decision.Err.Error())
 	case p.Err != nil:
 		return yes(Degraded, "ActionFailed", p.Err.Error())
+	case len(p.Failures) > 0:
+		return yes(Degraded, "ActionFailed", p.Failures[0].Err.Error())
 	case len(troubled) > 0:
 		return yes(Degraded, "NodesInTrouble", summary(troubled))
 	case settled(p) && int(status.ReadyNodes) < target(p).Nodes():

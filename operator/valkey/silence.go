@@ -10,14 +10,16 @@ import (
 	"syscall"
 
 	valkeygo "github.com/valkey-io/valkey-go"
+
+	"valkey.gomomento.com/operator/engine"
 )
 
 // The words for why a server is not heard.
 const (
-	SilenceRefused         = "refused"         // nobody listens at its address
-	SilenceTimeout         = "timeout"         // no answer in time
-	SilenceUnauthenticated = "unauthenticated" // it does not accept the operator's password
-	SilenceLost            = "connection lost" // the connection broke under the question
+	SilenceRefused         = engine.SilenceRefused // nobody listens at its address
+	SilenceTimeout         = "timeout"             // no answer in time
+	SilenceUnauthenticated = "unauthenticated"     // it does not accept the operator's password
+	SilenceLost            = "connection lost"     // the connection broke under the question
 	SilenceExpired         = "certificate expired or not valid yet"
 )
 

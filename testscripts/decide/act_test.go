@@ -93,6 +93,35 @@ func (w *world) actOnServers() error {
 			w.follow(w.node(at.Node).Server, at.PrimaryID)
 		}
 	default:
+		return w.actOnShards()
+	}
+	return nil
+}
+
+// actOnShards is for what changes who holds which slots.
+func (w *world) actOnShards() error {
+	switch a := w.last.Args.(type) {
+	case *actions.FailOver:
+		w.succeed(a.Succession)
+	case *actions.ForceFailover:
+		w.succeed(a.Succession)
+	case *actions.TakeOver:
+		w.succeed(a.Succession)
+	case *actions.RetireNodes:
+		for _, r := range a.Retirements {
+			w.retire(r)
+		}
+	case *actions.MoveSlots:
+		w.move(a.Moves)
+	case *actions.RecallMoves:
+		for _, r := range a.Recalls {
+			w.node(r.Node).Server.Migrations = nil
+		}
+	case *actions.UnmarkSlots:
+		for _, u := range a.Unmarkings {
+			w.node(u.Node).Server.Marks = nil
+		}
+	default:
 		return fmt.Errorf("the paper world does not know how to carry out %q", w.last.Action)
 	}
 	return nil
@@ -108,7 +137,11 @@ func (w *world) prepare(p engine.Preparation) {
 
 func (w *world) forget(gone engine.Oblivion) {
 	for _, name := range gone.By {
-		s := w.node(name).Server
+		n := w.node(name)
+		if n == nil {
+			continue // it left in the same step
+		}
+		s := n.Server
 		s.Peers = slices.DeleteFunc(s.Peers, func(p engine.Peer) bool { return p.ID == gone.ID })
 	}
 }

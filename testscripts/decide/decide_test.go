@@ -81,11 +81,13 @@ var commands = map[string]func(*testscript.TestScript, bool, []string){
 	"cluster": cmdCluster, // cluster SHARDSxREPLICAS [formed]: a new ValkeyCluster, or one that is Active
 	"edit":    cmdEdit,    // edit FIELD VALUE: change the cluster's spec or object
 	"drift":   cmdDrift,   // drift NODE DIRECTIVE VALUE: somebody changes a setting on a running server
-	"pods":    cmdPods,    // pods running|pending|failed NODE|all [TROUBLE]: what became of Pods
-	"gain":    cmdGain,    // gain node SHARD | gain stray KIND/NAME: something is there that should not be
-	"lose":    cmdLose,    // lose pod|node|server|link|secret|object [NODE]: something vanishes, or a ValkeyNode begins to
+	"pods":    cmdPods,    // pods running|pending|failed|deleted NODE|new [TROUBLE]: what became of Pods
+	"gain":    cmdGain,    // gain node SHARD | stray KIND/NAME | job FROM TO SLOTS | mark FROM TO SLOT: something is there
+	"lose":    cmdLose,    // lose pod|node|server|link|secret|object [NODE] [WHY]: something vanishes, or a ValkeyNode begins to
+	"servers": cmdServers, // servers version|used|room|keys NODE|all VALUE: what servers report
+	"zone":    cmdZone,    // zone NODE ZONE: where the node's Pod runs
 	"tick":    cmdTick,    // tick DURATION: time passes
-	"decide":  cmdDecide,  // decide: print the decision
+	"decide":  cmdDecide,  // decide [asked]: print the decision, if asked with all the rules that were asked before
 	"act":     cmdAct,     // act: carry out the last decision on paper
 	"settle":  cmdSettle,  // settle: decide and act until it holds or has nothing to do; print each step
 }
@@ -156,12 +158,14 @@ func cmdPods(ts *testscript.TestScript, _ bool, args []string) {
 	w := at(ts).world
 	for i := range w.Nodes {
 		n := &w.Nodes[i]
-		if args[1] != "all" && args[1] != n.Name {
+		if args[1] != n.Name && (args[1] != "new" || n.Server != nil || n.Pod == nil) {
 			continue
 		}
 		switch args[0] {
 		case "running":
 			w.run(n)
+		case "deleted":
+			n.Pod.Deleting = true
 		case "failed":
 			n.Pod.Phase, n.Pod.Trouble, n.Server = "Failed", strings.Join(args[2:], " "), nil
 		case "pending":
@@ -182,6 +186,9 @@ func cmdLose(ts *testscript.TestScript, _ bool, args []string) {
 	case "server":
 		n := w.node(args[1])
 		n.Server, n.Silence = nil, "timeout"
+		if len(args) > 2 {
+			n.Silence = args[2]
+		}
 	case "node":
 		w.node(args[1]).Deleting = true
 	case "link":
@@ -203,9 +210,43 @@ func cmdGain(ts *testscript.TestScript, _ bool, args []string) {
 		w.addNode(shard)
 	case "stray":
 		w.Strays = append(w.Strays, args[1])
+	case "job":
+		ts.Check(w.addJob(args[1], args[2], args[3]))
+	case "mark":
+		slot, err := strconv.Atoi(args[3])
+		ts.Check(err)
+		w.mark(args[1], args[2], slot)
 	default:
 		ts.Fatalf("gain: what is a %s?", args[0])
 	}
+}
+
+func cmdServers(ts *testscript.TestScript, _ bool, args []string) {
+	w := at(ts).world
+	for i := range w.Nodes {
+		s := w.Nodes[i].Server
+		if s == nil || args[1] != "all" && args[1] != w.Nodes[i].Name {
+			continue
+		}
+		number, err := strconv.ParseInt(args[2], 10, 64)
+		switch args[0] {
+		case "version":
+			s.Version, err = args[2], nil
+		case "used":
+			s.UsedMemory = number
+		case "room":
+			s.MaxMemory = number
+		case "keys":
+			s.Keys = number
+		default:
+			ts.Fatalf("servers: what is %s?", args[0])
+		}
+		ts.Check(err)
+	}
+}
+
+func cmdZone(ts *testscript.TestScript, _ bool, args []string) {
+	at(ts).world.node(args[0]).Pod.Zone = args[1]
 }
 
 func cmdTick(ts *testscript.TestScript, _ bool, args []string) {
@@ -221,8 +262,11 @@ func (b *bench) step() engine.Decision {
 	return b.world.last
 }
 
-func cmdDecide(ts *testscript.TestScript, _ bool, _ []string) {
+func cmdDecide(ts *testscript.TestScript, _ bool, args []string) {
 	d := at(ts).step()
+	if len(args) == 0 {
+		d.Asked = nil
+	}
 	at(ts).told.note(d.Rule)
 	_, err := fmt.Fprint(ts.Stdout(), d)
 	ts.Check(err)

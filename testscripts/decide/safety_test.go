@@ -10,6 +10,7 @@ import (
 
 	"valkey.gomomento.com/operator/actions"
 	"valkey.gomomento.com/operator/engine"
+	"valkey.gomomento.com/operator/engine/topology"
 )
 
 // stepsChecked is how many decisions each damaged cluster is followed for.
@@ -22,7 +23,7 @@ func TestSafeInAnyOrder(t *testing.T) {
 	rules := loadRules(t)
 	healthy := map[engine.Topology]*world{}
 	acted := map[string]int{}
-	for range 3000 {
+	for range 4000 {
 		topology := engine.Topology{Shards: 1 + random.IntN(3), ReplicasPerShard: random.IntN(2)}
 		if healthy[topology] == nil {
 			healthy[topology] = formed(t, topology)
@@ -38,7 +39,8 @@ func TestSafeInAnyOrder(t *testing.T) {
 		b.follow(t, acted)
 	}
 	t.Log(acted)
-	for _, action := range []string{"deleteNodes", "forgetMembers", "createNodes", "prepareServers", "introduceServers", "attachReplicas", engine.Hold} {
+	for _, action := range []string{"deleteNodes", "forgetMembers", "createNodes", "prepareServers", "introduceServers", "attachReplicas",
+		"failOver", "forceFailover", "takeOver", "retireNodes", "moveSlots", engine.Hold} {
 		if acted[action] == 0 {
 			t.Errorf("%s was never decided: the test proves nothing about it", action)
 		}
@@ -137,8 +139,29 @@ var damages = []func(*world, *engine.Node){
 	func(w *world, _ *engine.Node) { w.Auth = nil },
 	func(w *world, _ *engine.Node) { w.Objects = nil },
 	func(w *world, _ *engine.Node) { w.Cluster.Paused = true },
-	func(w *world, _ *engine.Node) { w.desired = engine.Desired{Problem: "nothing resolves"} },
+	func(w *world, _ *engine.Node) {
+		kept := w.desired.Topology
+		w.desired, w.Cluster.Kept = engine.Desired{Problem: "nothing resolves"}, &kept
+	},
 	func(w *world, _ *engine.Node) { w.desired.Node.Image = "another" },
+	func(w *world, _ *engine.Node) { w.desired.Topology.Shards = w.desired.Topology.Shards%3 + 1 },
+	func(w *world, _ *engine.Node) { w.desired.Topology.ReplicasPerShard ^= 1 },
+	func(_ *world, n *engine.Node) {
+		if n.Pod != nil {
+			n.Pod.Deleting = true
+		}
+	},
+	func(_ *world, n *engine.Node) {
+		if n.Server != nil {
+			n.Server.LinkUp = false
+		}
+	},
+	func(_ *world, n *engine.Node) { n.Server, n.Silence = nil, engine.SilenceRefused },
+	func(_ *world, n *engine.Node) {
+		if n.Server != nil {
+			n.Server.Version = "8.1.1"
+		}
+	},
 	func(w *world, _ *engine.Node) { w.At = w.At.Add(time.Minute) },
 	func(w *world, _ *engine.Node) { w.editSetting("hz", []string{"1000"}) },
 	func(_ *world, n *engine.Node) { drift(n, "hz", "50") },
@@ -167,9 +190,115 @@ func (w *world) unsafe(d engine.Decision) string {
 		return w.recordsUnseen(a)
 	case *actions.PrepareServers:
 		return w.handsOutHeldSlots(a)
-	case *actions.CreateNodes, *actions.ProvisionNodes, *actions.RecordTarget:
+	case *actions.RecordTarget:
 		if w.desired.Problem != "" {
+			return "takes up a spec that does not resolve"
+		}
+	case *actions.CreateNodes:
+		return w.createsTooMuch(a)
+	default:
+		return w.unsafeForShards(d)
+	}
+	return ""
+}
+
+// unsafeForShards is about the steps that change who holds which slots.
+func (w *world) unsafeForShards(d engine.Decision) string {
+	switch a := d.Args.(type) {
+	case *actions.FailOver:
+		return w.failsOverToTheUnready(a.Succession)
+	case *actions.ForceFailover:
+		return w.replacesTheLiving(a.Succession, false)
+	case *actions.TakeOver:
+		return w.replacesTheLiving(a.Succession, true)
+	case *actions.RetireNodes:
+		return w.retiresTheNeeded(a)
+	case *actions.MoveSlots:
+		return w.movesToTheUnready(a.Moves)
+	}
+	return ""
+}
+
+// createsTooMuch: while the specs do not resolve, what is lost is replaced and
+// nothing else; and no shard gets more servers of today's specs than it needs.
+func (w *world) createsTooMuch(a *actions.CreateNodes) string {
+	target := w.desired.Topology
+	if w.desired.Problem != "" {
+		if w.Cluster.Kept == nil {
 			return "makes something new from a spec that does not resolve"
+		}
+		target = *w.Cluster.Kept
+	}
+	fit := map[int]int{}
+	for i := range w.Nodes {
+		n := &w.Nodes[i]
+		gone := n.Pod == nil || n.Pod.Ended() || n.Pod.Deleting || n.Deleting
+		if !gone && (w.desired.Problem != "" || n.Spec.Image == w.desired.Node.Image) {
+			fit[n.ShardIndex]++
+		}
+	}
+	for _, n := range a.Nodes {
+		if fit[n.ShardIndex]++; fit[n.ShardIndex] > 1+target.ReplicasPerShard {
+			return "makes more servers than a shard is to have"
+		}
+	}
+	return ""
+}
+
+// failsOverToTheUnready: an orderly failover needs a primary that lives and a
+// replica that has all it has.
+func (w *world) failsOverToTheUnready(s engine.Succession) string {
+	heir, old := w.node(s.Node), w.serverOf(s.PrimaryID)
+	switch {
+	case old == nil || len(old.Self().Slots) == 0:
+		return "an orderly failover without a primary"
+	case heir.Server == nil || heir.Server.PrimaryID != s.PrimaryID || !heir.Server.LinkUp:
+		return "fails over to a server that is not in sync: " + s.Node
+	}
+	return ""
+}
+
+func (w *world) replacesTheLiving(s engine.Succession, ended bool) string {
+	heir := w.node(s.Node)
+	if w.serverOf(s.PrimaryID) != nil {
+		return "replaces a primary that answers"
+	}
+	if heir.Server == nil || heir.Server.PrimaryID != s.PrimaryID {
+		return "makes a server the primary that was no replica of it: " + s.Node
+	}
+	old := w.node(s.Primary)
+	if ended && old != nil && old.Pod != nil && !old.Pod.Ended() {
+		return "takes over from a primary whose Pod runs: " + s.Primary
+	}
+	return ""
+}
+
+// retiresTheNeeded: who holds slots stays, and a shard that stays keeps as many
+// servers in sync as it should have.
+func (w *world) retiresTheNeeded(a *actions.RetireNodes) string {
+	gone := map[string]bool{}
+	for _, r := range a.Retirements {
+		gone[r.Node] = true
+		if s := w.node(r.Node).Server; s != nil && len(s.Self().Slots) > 0 || len(w.held[r.Node]) > 0 && s == nil {
+			return "retires a server that holds slots: " + r.Node
+		}
+	}
+	for i := range w.Nodes {
+		primary := &w.Nodes[i]
+		if primary.Server == nil || len(primary.Server.Self().Slots) == 0 || primary.ShardIndex >= w.desired.Topology.Shards {
+			continue
+		}
+		before, after := 1, 1
+		for k := range w.Nodes {
+			if s := w.Nodes[k].Server; s != nil && s.PrimaryID == primary.Server.ID && s.LinkUp {
+				before++
+				if !gone[w.Nodes[k].Name] {
+					after++
+				}
+			}
+		}
+		if after < before && after < 1+w.desired.Topology.ReplicasPerShard {
+			return "leaves a shard with too few copies: " + primary.Name
 		}
 	}
 	return ""
@@ -211,6 +340,23 @@ func (w *world) handsOutHeldSlots(a *actions.PrepareServers) string {
 			}
 		}
 		w.held[p.Node] = append(w.held[p.Node], p.Slots...)
+	}
+	return ""
+}
+
+func (w *world) movesToTheUnready(moves []engine.Move) string {
+	for _, m := range moves {
+		from, to := w.node(m.From).Server, w.node(m.To).Server
+		if from == nil || to == nil || to.Role != engine.Primary {
+			return "moves slots from or to a server that is no primary: " + m.From + ", " + m.To
+		}
+		var held topology.Set
+		held.Add(from.Self().Slots...)
+		for _, r := range m.Slots {
+			if topology.Count(held.Within(r)) != r.Len() {
+				return "moves slots that the source does not hold: " + m.From
+			}
+		}
 	}
 	return ""
 }

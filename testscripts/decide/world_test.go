@@ -114,7 +114,8 @@ func (w *world) hearPeers(s *engine.Server) bool {
 		}
 		p, other := s.Peer(known.ID), w.serverOf(known.ID)
 		if other == nil {
-			p.Linked, p.Failed = true, true // Valkey calls a link connected that is only being opened
+			// Valkey calls a link connected that is only being opened; where nobody listens that is over at once.
+			p.Linked, p.Failed = !w.refuses(known.ID), true
 			continue
 		}
 		*p = *other.Self()
@@ -130,6 +131,13 @@ func (w *world) hearPeers(s *engine.Server) bool {
 		}
 	}
 	return met
+}
+
+// refuses says that the port of the member refuses connections.
+func (w *world) refuses(id string) bool {
+	return slices.ContainsFunc(w.Nodes, func(n engine.Node) bool {
+		return n.LastID == id && n.Silence == engine.SilenceRefused
+	})
 }
 
 // meet makes b known to a, and says whether it was not before.

@@ -273,6 +273,9 @@ type ValkeyClusterStatus struct {
 	// The spec as it was at bootstrap; gone once the cluster is Active.
 	TargetSpec *ValkeyClusterSpec `json:"targetSpec,omitempty"`
 
+	// The topology that was last accepted: what is kept up while the spec is not.
+	KeptTopology *KeptTopology `json:"keptTopology,omitempty"`
+
 	// The servers, by name.
 	Nodes []ClusterNode `json:"nodes,omitempty"`
 
@@ -291,6 +294,13 @@ type ValkeyClusterStatus struct {
 
 // ClusterState is where a cluster is in its life.
 type ClusterState string
+
+// KeptTopology is how many servers an accepted spec asked for.
+type KeptTopology struct {
+	Shards int32 `json:"shards"`
+
+	ReplicasPerShard int32 `json:"replicasPerShard"`
+}
 
 // ClusterNode is one server of a cluster.
 type ClusterNode struct {

@@ -1,0 +1,94 @@
+package actions
+
+import (
+	"context"
+	"errors"
+	"syscall"
+
+	"valkey.gomomento.com/operator/engine"
+)
+
+// ForceFailover lets a replica ask for the votes of the primaries at once, in
+// the place of a primary that is certainly dead. Valkey by itself would wait for
+// the node timeout first.
+//
+// A majority of the primaries still has to vote for it, so that a mistake of the
+// operator alone cannot give a shard two primaries.
+type ForceFailover struct {
+	Succession engine.Succession `expr:"succession"`
+}
+
+// String implements Action.
+func (a *ForceFailover) String() string { return describe(a.Succession) }
+
+// Execute implements Action.
+func (a *ForceFailover) Execute(ctx context.Context, env Env) error {
+	if a.Succession.Node == "" {
+		return nil
+	}
+	heard, silences := canvass(ctx, env, "replication")
+	replica := heard.heir(a.Succession)
+	if replica == nil || !heard.electable(replica) {
+		return nil
+	}
+	dead, err := certainlyDead(ctx, env, heard, silences, a.Succession)
+	if err != nil || !dead {
+		return err
+	}
+	return succeed(ctx, env, a.Succession, "FORCE")
+}
+
+// heir is the voice of the replica that is to succeed, as long as the primary
+// does not answer and nobody has seen another in its place; nil otherwise.
+func (vs voices) heir(s engine.Succession) *voice {
+	replica := vs.of(s.ID)
+	if replica == nil || replica.node != s.Node || vs.of(s.PrimaryID) != nil || !replica.inShard(s) {
+		return nil
+	}
+	for _, v := range vs {
+		if before, known := v.member(s.PrimaryID); known && len(before.slots) == 0 {
+			return nil
+		}
+	}
+	return replica
+}
+
+// certainlyDead says that the primary's server has ended for good, or that its
+// port refuses connections while most primaries have lost their link to it.
+func certainlyDead(
+	ctx context.Context, env Env, heard voices, silences map[string]error, s engine.Succession,
+) (bool, error) {
+	if ended, err := serverEnded(ctx, env, s.Primary); ended || err != nil {
+		return ended, err
+	}
+	if !errors.Is(silences[s.Primary], syscall.ECONNREFUSED) {
+		return false, nil
+	}
+	replica := heard.of(s.ID)
+	voters, lost := replica.voters(), 0
+	for _, voter := range voters {
+		if v := heard.of(voter.id); v != nil {
+			if dead, known := v.member(s.PrimaryID); known && (!dead.linked || dead.is("fail")) {
+				lost++
+			}
+		}
+	}
+	return lost > len(voters)/2, nil
+}
+
+// serverEnded says that the node's container has stopped or its Pod is gone, by
+// the word of the API server. A node that is gone took its Pod along.
+func serverEnded(ctx context.Context, env Env, name string) (bool, error) {
+	if name == "" {
+		return true, nil
+	}
+	node, err := liveNode(ctx, env, name)
+	if err != nil || node == nil {
+		return node == nil && err == nil, err
+	}
+	pod, err := podOf(ctx, env, node)
+	if err != nil || pod == nil {
+		return pod == nil && err == nil, err
+	}
+	return hasEnded(pod), nil
+}

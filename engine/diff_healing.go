@@ -1,0 +1,151 @@
+package engine
+
+import (
+	"cmp"
+	"slices"
+)
+
+// healing finds what keeps a shard without a primary, or is about to.
+func (c *comparison) healing() HealingFacts {
+	var h HealingFacts
+	if c.creating {
+		return h
+	}
+	h.HandOvers = c.handOvers()
+	primaries := c.primaries()
+	alive := 0
+	for _, id := range primaries {
+		if c.byID[id] != nil {
+			alive++
+		}
+	}
+	h.Quorum = alive > len(primaries)/2
+	for _, id := range primaries {
+		if c.byID[id] != nil {
+			continue
+		}
+		heir := c.heir(id)
+		switch {
+		case heir == nil:
+		case h.Quorum && c.certainlyDead(id, len(primaries)):
+			h.Elections = append(h.Elections, c.succeeding(heir, id))
+		case !h.Quorum && c.ended(id):
+			h.TakeOvers = append(h.TakeOvers, c.succeeding(heir, id))
+		}
+	}
+	return h
+}
+
+// primaries are the ids of the members that hold slots, sorted: those that may
+// vote, whether they can be heard or not.
+func (c *comparison) primaries() []string {
+	var ids []string
+	for id, slots := range c.claims {
+		if len(slots) > 0 {
+			ids = append(ids, id)
+		}
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+// handOvers are the failovers that let primaries go whose Pod is being deleted
+// while their server still runs: its preStop hook gives that moment.
+func (c *comparison) handOvers() []Succession {
+	var out []Succession
+	for _, s := range append(slices.Clone(c.shards), c.leaving...) {
+		if s.primary == nil || !podGoes(s.primary) {
+			continue
+		}
+		stay := slices.DeleteFunc(slices.Clone(c.copies(s)), func(n *Node) bool { return n == s.primary || podGoes(n) })
+		if len(stay) == 0 {
+			continue
+		}
+		heir := c.heirBySpread(s, stay)
+		if heir == nil {
+			heir = freshest(stay) // an old server is better than none
+		}
+		out = append(out, c.succeeding(heir, s.primary.Server.ID))
+	}
+	return out
+}
+
+// podGoes says that the node's Pod is being deleted.
+func podGoes(n *Node) bool { return n.Pod != nil && n.Pod.Deleting }
+
+// freshest is the server that has received most of its primary's stream.
+func freshest(nodes []*Node) *Node {
+	return slices.MinFunc(nodes, func(a, b *Node) int {
+		return cmp.Or(cmp.Compare(b.Server.Offset, a.Server.Offset), cmp.Compare(a.Name, b.Name))
+	})
+}
+
+func (c *comparison) succeeding(heir *Node, id string) Succession {
+	s := Succession{Node: heir.Name, ID: heir.Server.ID, PrimaryID: id}
+	if old := c.bearer(id); old != nil {
+		s.Primary = old.Name
+	}
+	return s
+}
+
+// heir is the freshest replica of a member that can be heard, nil when there is none.
+func (c *comparison) heir(id string) *Node {
+	var replicas []*Node
+	for _, n := range c.heard {
+		if n.Server.Role == Replica && n.Server.PrimaryID == id && !c.dead(n) {
+			replicas = append(replicas, n)
+		}
+	}
+	if len(replicas) == 0 {
+		return nil
+	}
+	return freshest(replicas)
+}
+
+// bearer is the node whose server bears the id, or bore it when it was last heard.
+func (c *comparison) bearer(id string) *Node {
+	for i := range c.seen.Nodes {
+		n := &c.seen.Nodes[i]
+		if n.LastID == id || n.Server != nil && n.Server.ID == id {
+			return n
+		}
+	}
+	return nil
+}
+
+// ended says that the member's server has ended for good: its container has, or
+// its Pod is gone. A node that was removed took its Pod along before.
+func (c *comparison) ended(id string) bool {
+	n := c.bearer(id)
+	if n == nil {
+		return c.lost(id)
+	}
+	return n.Pod == nil || n.Pod.Ended()
+}
+
+// certainlyDead says that the member is dead beyond doubt: its server has
+// ended, or its port refuses connections while most primaries have lost their
+// link to it. Neither sign comes from a server that hangs or is cut off, and a
+// network that only the operator sees broken does not give the second.
+func (c *comparison) certainlyDead(id string, primaries int) bool {
+	if c.ended(id) {
+		return true
+	}
+	if n := c.bearer(id); n.Silence != SilenceRefused {
+		return false
+	}
+	unlinked := 0
+	for _, n := range c.heard {
+		if len(c.claims[n.Server.ID]) == 0 || n.Server.Role != Primary {
+			continue
+		}
+		if p := n.Server.Peer(id); p != nil && (!p.Linked || p.Failed) {
+			unlinked++
+		}
+	}
+	return unlinked > primaries/2
+}
+
+// SilenceRefused is the Silence of a server whose port refuses connections:
+// the machine answers, and nothing listens there.
+const SilenceRefused = "refused"

@@ -1,0 +1,154 @@
+package engine
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
+
+// rolling finds the next step that brings members to the specs of today, or
+// replaces one that somebody deleted: one shard at a time, in the order of
+// their indices.
+//
+// A shard under way gets as many new servers as it lacks; when they are in
+// sync, one of them takes over if the primary is to go, and then the old ones
+// leave. So at no moment are there fewer copies than the target asks for.
+func (c *comparison) rolling(f *Facts) RollingFacts {
+	var r RollingFacts
+	if c.creating || c.want.Problem != "" {
+		return r
+	}
+	for _, s := range c.shards {
+		for _, n := range s.nodes {
+			if c.joined(n) && c.unwanted(n) && !podGoes(n) {
+				if len(r.Outdated) == 0 {
+					r.Shard = s.index
+				}
+				r.Outdated = append(r.Outdated, n.Name)
+			}
+		}
+	}
+	if len(r.Outdated) == 0 {
+		return r
+	}
+	s := c.shards[r.Shard]
+	r.Begun, r.Stalled = c.begun()
+	r.Surge = c.surge(f, s)
+	r.Successions = c.succession(s)
+	r.Retirements = c.retirable(s, c.keepers(s))
+	r.Waiting = c.rollWaits(f, s)
+	if !r.Begun && c.seen.RollHeld != "" {
+		r.Surge, r.Waiting = nil, c.seen.RollHeld
+	}
+	return r
+}
+
+// begun says whether any server with the specs of today is there, and what is
+// wrong with those that do not come up.
+func (c *comparison) begun() (begun bool, stalled string) {
+	for _, s := range c.shards {
+		for _, n := range s.nodes {
+			if c.unwanted(n) {
+				continue
+			}
+			begun = true
+			if n.Pod != nil && n.Pod.Trouble != "" && stalled == "" {
+				stalled = n.Name + reason(n.Pod.Trouble)
+			}
+		}
+	}
+	return begun, stalled
+}
+
+// surge are the new servers that the shard needs for its roll. The first of a
+// roll is created alone: if it does not come up, nothing else has been touched.
+func (c *comparison) surge(f *Facts, s shard) []NewNode {
+	if !c.sound(f) {
+		return nil
+	}
+	lacks := c.target.perShard() - len(c.keepers(s))
+	if lacks > 0 && !c.proven() {
+		lacks = min(lacks, 1-c.unproven(s))
+	}
+	var out []NewNode
+	for range lacks {
+		out = append(out, NewNode{ShardIndex: s.index, Join: JoinReplica})
+	}
+	return out
+}
+
+// sound says that nothing is under repair: every node answers, every shard has
+// all its copies, and nobody doubts who holds what.
+func (c *comparison) sound(f *Facts) bool {
+	if len(f.Nodes.Starting)+len(f.Nodes.Silent)+len(f.Nodes.Dead)+len(f.Nodes.Missing)+len(f.Nodes.Unprovisioned) > 0 {
+		return false
+	}
+	if !f.Members.Agreed || !f.Slots.Agreed || !c.covered() {
+		return false
+	}
+	return !slices.ContainsFunc(c.shards, func(s shard) bool { return len(c.copies(s)) < c.target.perShard() })
+}
+
+// proven says that some server with the specs of today has joined and holds its shard's data.
+func (c *comparison) proven() bool {
+	return slices.ContainsFunc(c.shards, func(s shard) bool {
+		return slices.ContainsFunc(c.copies(s), func(n *Node) bool { return !c.unwanted(n) })
+	})
+}
+
+// unproven counts the shard's nodes that are as they should be and yet to be proven.
+func (c *comparison) unproven(s shard) int {
+	count := 0
+	for _, n := range s.nodes {
+		if !c.unwanted(n) {
+			count++
+		}
+	}
+	return count
+}
+
+// succession is the failover that lets an unwanted primary go: to a server that
+// stays and is in sync, once all that are to stay are. So there is one failover,
+// and it leaves the copies complete.
+func (c *comparison) succession(s shard) []Succession {
+	keepers, copies := c.keepers(s), c.copies(s)
+	if s.primary == nil || slices.Contains(keepers, s.primary) || len(keepers) < c.target.perShard() {
+		return nil
+	}
+	for _, n := range keepers {
+		if !slices.Contains(copies, n) {
+			return nil
+		}
+	}
+	return []Succession{c.succeeding(c.heirBySpread(s, keepers), s.primary.Server.ID)}
+}
+
+// rollWaits says what the shard under way waits for.
+func (c *comparison) rollWaits(f *Facts, s shard) string {
+	if trouble := append(slices.Clone(f.Nodes.Starting), f.Nodes.Silent...); len(trouble) > 0 {
+		return fmt.Sprintf("shard %d: %s to run", s.index, strings.Join(trouble, ", "))
+	}
+	synced := 0
+	keepers, copies := c.keepers(s), c.copies(s)
+	for _, n := range keepers {
+		if slices.Contains(copies, n) {
+			synced++
+		}
+	}
+	return fmt.Sprintf("shard %d: %d of %d servers that stay are in sync", s.index, synced, c.target.perShard())
+}
+
+// excess are the members beyond the target in shards that stay, and that no
+// roll is about to use: what fewer replicas per shard leave over.
+func (c *comparison) excess(f *Facts) []Retirement {
+	if c.creating || c.want.Problem != "" || !c.covered() || !f.Members.Agreed {
+		return nil
+	}
+	var out []Retirement
+	for _, s := range c.shards {
+		if len(s.nodes) > c.target.perShard() && !slices.ContainsFunc(s.nodes, c.unwanted) {
+			out = append(out, c.retirable(s, c.keepers(s))...)
+		}
+	}
+	return together(out)
+}

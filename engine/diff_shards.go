@@ -1,0 +1,221 @@
+package engine
+
+import (
+	"cmp"
+	"slices"
+
+	"valkey.gomomento.com/operator/engine/topology"
+)
+
+// A shard is the nodes of one shard index.
+type shard struct {
+	index   int
+	nodes   []*Node // alive ones, sorted by name
+	primary *Node   // the heard node that holds slots, nil when there is none
+}
+
+func (c *comparison) sortIntoShards() {
+	all := make([]shard, c.target.Shards)
+	for i := range c.seen.Nodes {
+		n := &c.seen.Nodes[i]
+		if c.dead(n) {
+			continue
+		}
+		for len(all) <= n.ShardIndex {
+			all = append(all, shard{})
+		}
+		s := &all[n.ShardIndex]
+		s.nodes = append(s.nodes, n)
+		if c.hears(n) && n.Server.Role == Primary && len(c.claims[n.Server.ID]) > 0 {
+			s.primary = n
+		}
+	}
+	for i := range all {
+		all[i].index = i
+	}
+	c.shards, c.leaving = all[:c.target.Shards], all[c.target.Shards:]
+}
+
+func (c *comparison) shardFacts() []ShardFacts {
+	out := make([]ShardFacts, len(c.shards))
+	for i, s := range c.shards {
+		out[i] = ShardFacts{Index: i, Nodes: len(s.nodes)}
+		head := c.head(s)
+		if head == nil {
+			continue
+		}
+		out[i].Primary = head.Name
+		out[i].Slots = topology.Count(c.claims[head.Server.ID])
+		out[i].InSync = len(c.copies(s))
+	}
+	return out
+}
+
+// head is the server that a shard's others follow: the one that holds its
+// slots or, in a shard that has none yet, the one that is to get them. While
+// any slot is without a heard owner, a shard without slots may be one whose
+// primary has died, and has no head.
+func (c *comparison) head(s shard) *Node {
+	if s.primary != nil || !c.covered() {
+		return s.primary
+	}
+	var empty []*Node
+	for _, n := range s.nodes {
+		if c.hears(n) && n.Server.Role == Primary && c.ready(n) && n.Lifecycle != Leaving {
+			empty = append(empty, n)
+		}
+	}
+	if len(empty) == 0 {
+		return nil
+	}
+	return slices.MinFunc(empty, func(a, b *Node) int {
+		return cmp.Or(cmp.Compare(c.followers(s, b), c.followers(s, a)), cmp.Compare(a.Name, b.Name))
+	})
+}
+
+// followers counts the replicas that the shard's node has.
+func (c *comparison) followers(s shard, primary *Node) int {
+	count := 0
+	for _, n := range s.nodes {
+		if c.hears(n) && n.Server.PrimaryID == primary.Server.ID {
+			count++
+		}
+	}
+	return count
+}
+
+// covered says that heard primaries hold every slot, each once.
+func (c *comparison) covered() bool {
+	var held topology.Set
+	count := 0
+	for _, n := range c.heard {
+		held.Add(c.claims[n.Server.ID]...)
+		count += topology.Count(c.claims[n.Server.ID])
+	}
+	return count == topology.SlotCount && held.Count() == topology.SlotCount
+}
+
+// copies are the nodes that hold the shard's data whole: its head and the
+// replicas in sync with it.
+func (c *comparison) copies(s shard) []*Node {
+	head := c.head(s)
+	if head == nil {
+		return nil
+	}
+	var out []*Node
+	for _, n := range s.nodes {
+		if n == head || c.follows(n, head) {
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+// follows says that n is a replica in sync with the primary.
+func (c *comparison) follows(n, primary *Node) bool {
+	return c.hears(n) && n.Server.Role == Replica && n.Server.PrimaryID == primary.Server.ID && n.Server.LinkUp
+}
+
+// unwanted says that another node should take the node's place: it was made
+// from older specs, somebody deleted it or its Pod, or it was on its way out already.
+func (c *comparison) unwanted(n *Node) bool {
+	return n.Deleting || n.Lifecycle == Leaving || podGoes(n) || c.outdated(n)
+}
+
+// keepers are the nodes that stay in the shard: of those that are as they
+// should be, as many as the target asks for. The head goes first, so that
+// nothing moves needlessly, then who has the data, then who is older.
+func (c *comparison) keepers(s shard) []*Node {
+	head, copies := c.head(s), c.copies(s)
+	var fit []*Node
+	for _, n := range s.nodes {
+		if !c.unwanted(n) {
+			fit = append(fit, n)
+		}
+	}
+	rank := func(n *Node) int {
+		switch {
+		case n == head:
+			return 0
+		case slices.Contains(copies, n):
+			return 1
+		default:
+			return 2
+		}
+	}
+	slices.SortStableFunc(fit, func(a, b *Node) int {
+		return cmp.Or(cmp.Compare(rank(a), rank(b)), a.Created.Compare(b.Created), cmp.Compare(a.Name, b.Name))
+	})
+	return fit[:min(len(fit), c.target.perShard())]
+}
+
+// perShard is how many servers a shard has.
+func (t Topology) perShard() int { return 1 + t.ReplicasPerShard }
+
+// retirement is the step that takes a member out; every other server that
+// answers must forget it.
+func (c *comparison) retirement(n *Node) Retirement {
+	r := Retirement{Node: n.Name, ID: n.LastID}
+	if n.Server != nil {
+		r.ID = n.Server.ID
+	}
+	for _, other := range c.heard {
+		if other != n {
+			r.By = append(r.By, other.Name)
+		}
+	}
+	slices.Sort(r.By)
+	return r
+}
+
+// retirable are the shard's nodes that may leave now, those to stay given: as
+// long as the copies that stay are as many as there should be, the others are
+// not needed. The head is never among them, for its slots.
+func (c *comparison) retirable(s shard, stay []*Node) []Retirement {
+	head, copies := c.head(s), c.copies(s)
+	if head == nil {
+		return nil
+	}
+	leave, left := []Retirement(nil), len(copies)
+	for _, n := range c.lastToFirst(s, copies) {
+		if n == head || slices.Contains(stay, n) || !c.joined(n) || !c.hears(n) {
+			continue
+		}
+		if slices.Contains(copies, n) {
+			if left <= c.target.perShard() {
+				continue
+			}
+			left--
+		} else if left < c.target.perShard() {
+			continue
+		}
+		leave = append(leave, c.retirement(n))
+	}
+	return together(leave)
+}
+
+// together spares those who leave in one step from having to forget each other.
+func together(leave []Retirement) []Retirement {
+	for i := range leave {
+		leave[i].By = slices.DeleteFunc(leave[i].By, func(node string) bool {
+			return slices.ContainsFunc(leave, func(r Retirement) bool { return r.Node == node })
+		})
+	}
+	return leave
+}
+
+// lastToFirst are the shard's nodes in the order in which they go: who lacks
+// the data, then the latest made.
+func (c *comparison) lastToFirst(s shard, copies []*Node) []*Node {
+	order := slices.Clone(s.nodes)
+	whole := func(n *Node) int {
+		if slices.Contains(copies, n) {
+			return 1
+		}
+		return 0
+	}
+	slices.SortStableFunc(order, func(a, b *Node) int {
+		return cmp.Or(cmp.Compare(whole(a), whole(b)), b.Created.Compare(a.Created), cmp.Compare(a.Name, b.Name))
+	})
+	return order
+}
