@@ -36,6 +36,8 @@ func (c *comparison) sortNode(n *Node, f *NodeFacts) {
 		f.Starting = append(f.Starting, n.Name+reason(n.Pod.Trouble))
 	case !c.hears(n):
 		f.Silent = append(f.Silent, n.Name+reason(silence(n)))
+	case n.Lifecycle == Joining:
+		f.Unsettled = append(f.Unsettled, n.Name)
 	}
 }
 

@@ -80,6 +80,8 @@ type NodeFacts struct {
 	Answering int `expr:"answering"`
 	// Joining are members in working order whose lifecycle still says Joining.
 	Joining []string `expr:"joining"`
+	// Unsettled answer and are not in working order yet: they have to meet the others, or to sync.
+	Unsettled []string `expr:"unsettled"`
 }
 
 // MemberFacts describe the cluster as its servers see it.

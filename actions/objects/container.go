@@ -47,6 +47,8 @@ func server(node *v1alpha1.ValkeyNode, resources corev1.ResourceRequirements, do
 		LivenessProbe:   liveness(node.Spec.TLSSecret != ""),
 		Lifecycle:       preStop(),
 		SecurityContext: containerSecurity(),
+		// What a server says of a directive it refuses is all that tells why it does not start.
+		TerminationMessagePolicy: corev1.TerminationMessageFallbackToLogsOnError,
 	}
 }
 

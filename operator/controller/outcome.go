@@ -17,8 +17,8 @@ const (
 	// atOnceLimit bounds the doubling of atOnce for a decision that comes again and again: its action does nothing, or
 	// not enough, and a watch or the next look will tell.
 	atOnceLimit = 5 * time.Second
-	// soon is how soon a cluster is looked at again while its servers are at work: what servers learn of each other raises
-	// no watch event, and a bootstrap has several such waits in a row.
+	// soon is how soon a cluster is looked at again while its servers are at work, or one has just fallen silent: what
+	// servers learn of each other raises no watch event, and a bootstrap has several such waits in a row.
 	soon = 100 * time.Millisecond
 	// soonFor is how long one and the same wait is looked at soon. Servers that need longer are held up by something
 	// that will not be gone in a tenth of a second.
@@ -72,7 +72,7 @@ func conclude(pass report.Pass, row streak) outcome {
 		return done(row.repeats)
 	case f.Cluster.Paused || f.Cluster.Deleting:
 		return awaiting()
-	case inFlight(pass) && row.lasted < soonFor:
+	case (inFlight(pass) || unquiet(f)) && row.lasted < soonFor:
 		return looking(soon)
 	case inFlight(pass) || unquiet(f):
 		return looking(later)

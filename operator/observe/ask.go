@@ -39,8 +39,14 @@ func (o *Observer) ask(ctx context.Context, seen *Observation) error {
 	return ctx.Err()
 }
 
+// askOne asks once more when the connection broke under the question: whether anybody still listens tells a server that has
+// ended from a connection that was only closed, and what is certain of a death must not wait for the next pass.
 func (o *Observer) askOne(ctx context.Context, n *engine.Node, t valkey.Target, a valkey.Access) {
-	server, err := o.Pool.Ask(ctx, t, a, append(slices.Collect(maps.Keys(n.Spec.Settings)), o.Directives()...))
+	names := append(slices.Collect(maps.Keys(n.Spec.Settings)), o.Directives()...)
+	server, err := o.Pool.Ask(ctx, t, a, names)
+	if valkey.Silence(err) == valkey.SilenceLost {
+		server, err = o.Pool.Ask(ctx, t, a, names)
+	}
 	n.Server, n.Silence = server, valkey.Silence(err)
 }
 
