@@ -8,6 +8,7 @@ package actions
 
 import (
 	"context"
+	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -36,6 +37,8 @@ type Env struct {
 	// Live reads from the API server itself.
 	Live   client.Reader
 	Valkey Valkey
+	// Carrier moves keys between the servers that Valkey speaks to.
+	Carrier Carrier
 	// Conf renders settings as valkey.conf, the same text for the same settings as Desired.Conf.
 	Conf func(settings map[string]string) (string, error)
 	Pods PodDefaults
@@ -52,9 +55,24 @@ type Valkey interface {
 	Do(ctx context.Context, node string, commands ...[]string) ([]Reply, error)
 }
 
+// A Carrier moves keys between the servers of one cluster, by their node's name.
+// The operator's own user has no right to any key; a Carrier is another user.
+type Carrier interface {
+	// Sizes are about how many bytes the keys take on the node's server, 0 for one
+	// that is gone and -1 for one of which the server does not say.
+	Sizes(ctx context.Context, node string, keys []string) ([]int64, error)
+	// Carry moves keys with their values and times to live, in the place of any
+	// that the other has under their names, in one round trip. The keys of one list
+	// are in one slot. Both servers do nothing else meanwhile. The timeout is for a
+	// silence of the other.
+	Carry(ctx context.Context, from, to string, keys [][]string, timeout time.Duration) error
+}
+
 // A Reply is what a server said to one command: Text for a string, an integer
-// or the lines of a flat array.
+// or the lines of a flat array. Items are the array's elements one by one, for
+// those that may have line ends in them.
 type Reply struct {
-	Text string
-	Err  error
+	Text  string
+	Items []string
+	Err   error
 }

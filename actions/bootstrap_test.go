@@ -1,6 +1,7 @@
 package actions_test
 
 import (
+	"crypto/x509"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -31,34 +32,58 @@ type formation struct {
 	servers map[string]*valkeytest.Server
 	targets map[string]valkey.Target
 	pool    *valkey.Pool
+	// data speaks as a user who may touch keys.
+	data actions.Valkey
 	// crashes says that replicas of this version must not be told ACL LOAD.
 	crashes bool
+	access  valkey.Access
 	// alone are the servers that are to be nobody's replicas, although of the second half.
 	alone []string
 }
 
 var access = valkey.Access{Password: valkeytest.Password}
 
-func newFormation(t *testing.T, version string, n int) *formation {
+func newFormation(t *testing.T, version string, n int, directives ...string) *formation {
 	t.Helper()
 	f := &formation{
-		world: newWorld(t, cluster()), pool: &valkey.Pool{}, crashes: version == "8.0",
+		world: newWorld(t, cluster()), pool: &valkey.Pool{}, crashes: version == "8.0", access: access,
 		ids: map[string]string{}, servers: map[string]*valkeytest.Server{}, targets: map[string]valkey.Target{},
 	}
 	t.Cleanup(f.pool.Close)
 	for i := range n {
 		name := string(rune('a' + i))
 		f.names = append(f.names, name)
-		f.servers[name] = valkeytest.Start(t, version, "--primaryuser", valkey.Username, "--primaryauth", valkeytest.Password)
+		f.servers[name] = valkeytest.Start(t, version, append(directives, "--cluster-allow-replica-migration", "no")...)
 		f.targets[name] = valkey.Target{
 			Cluster: types.NamespacedName{Namespace: "shop", Name: "cart"}, PodUID: name, Address: f.servers[name].Address(),
 		}
 	}
-	f.Valkey = f.pool.Servers(f.targets, access)
+	f.connect()
+	return f
+}
+
+// connect is for a change of the targets or the access.
+func (f *formation) connect() {
+	servers := f.pool.Servers(f.targets, f.access)
+	f.Valkey, f.data, f.Carrier = servers, servers, servers.Carrier(valkeytest.Password)
+}
+
+// identify finds out who the servers are.
+func (f *formation) identify(t *testing.T) {
+	t.Helper()
 	for _, name := range f.names {
 		f.ids[name] = f.ask(t, name).ID
 	}
-	return f
+}
+
+// secure makes the operator speak TLS.
+func (f *formation) secure(roots *x509.CertPool) {
+	f.access.TLS, f.access.RootCAs = true, roots
+	for name, to := range f.targets {
+		to.Hostname = serverName
+		f.targets[name] = to
+	}
+	f.connect()
 }
 
 // ask is what one server says; the first dials may find it busy starting.
@@ -66,7 +91,7 @@ func (f *formation) ask(t *testing.T, name string) *engine.Server {
 	t.Helper()
 	var last error
 	for end := time.Now().Add(patience); time.Now().Before(end); time.Sleep(20 * time.Millisecond) {
-		s, err := f.pool.Ask(t.Context(), f.targets[name], access, []string{"cluster-node-timeout"})
+		s, err := f.pool.Ask(t.Context(), f.targets[name], f.access, []string{"cluster-node-timeout"})
 		if err == nil {
 			return s
 		}
@@ -183,6 +208,7 @@ func TestBootstrapOfRealServers(t *testing.T) {
 	for _, version := range valkeytest.Versions {
 		t.Run(version, func(t *testing.T) {
 			f := newFormation(t, version, 6)
+			f.identify(t)
 			started := time.Now()
 			f.twice(t, f.prepare())
 			f.twice(t, f.introduce())

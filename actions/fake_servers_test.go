@@ -58,6 +58,9 @@ func (s *server) answer(command []string) actions.Reply {
 	if text, ok := s.says[words]; ok {
 		return actions.Reply{Text: text}
 	}
+	if strings.HasPrefix(words, "CLUSTER COUNTKEYSINSLOT") {
+		return actions.Reply{Text: "0"}
+	}
 	switch words {
 	case "CLUSTER MYID":
 		return actions.Reply{Text: s.id}
@@ -83,12 +86,19 @@ var questions = []string{
 	"CLUSTER GETSLOTMIGRATIONS", "FUNCTION DUMP",
 }
 
+// asks says that the command is a question, whatever its arguments.
+func asks(command string) bool {
+	return slices.ContainsFunc([]string{"CONFIG GET", "INFO ", "CLUSTER COUNTKEYSINSLOT"}, func(words string) bool {
+		return strings.HasPrefix(command, words)
+	})
+}
+
 // told are the commands that were no questions, as "node: command", sorted by node.
 func (s servers) told() []string {
 	var told []string
 	for node, one := range s {
 		for _, c := range one.heard {
-			if !slices.Contains(questions, c) && !strings.HasPrefix(c, "CONFIG GET") && !strings.HasPrefix(c, "INFO ") {
+			if !slices.Contains(questions, c) && !asks(c) {
 				told = append(told, node+": "+c)
 			}
 		}

@@ -15,6 +15,14 @@ func form(t *testing.T, version string, n int, alone ...string) *formation {
 	t.Helper()
 	f := newFormation(t, version, n)
 	f.alone = alone
+	f.form(t)
+	return f
+}
+
+// form makes a cluster of servers that have just begun.
+func (f *formation) form(t *testing.T) {
+	t.Helper()
+	f.identify(t)
 	f.run(t, f.prepare())
 	f.run(t, f.introduce())
 	f.await(t, "all know all", f.names, f.knowsAll)
@@ -26,7 +34,6 @@ func form(t *testing.T, version string, n int, alone ...string) *formation {
 			Name: name, LastID: f.ids[name], Pod: &engine.Pod{UID: name, IP: f.servers[name].IP, Phase: "Running"},
 		})
 	}
-	return f
 }
 
 // awaitInSync waits until the cluster is whole and every replica is in sync.

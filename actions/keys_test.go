@@ -51,7 +51,7 @@ func (f *formation) pipeline(t *testing.T, name string, commands [][]string) []s
 	var texts []string
 	for len(commands) > 0 {
 		n := min(perTrip, len(commands))
-		replies, err := f.Valkey.Do(t.Context(), name, commands[:n]...)
+		replies, err := f.data.Do(t.Context(), name, commands[:n]...)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -24,6 +24,14 @@ type member struct {
 	epoch   int64
 	linked  bool
 	slots   []engine.SlotRange
+	// marks are its slots on the move; only a server's own line has them.
+	marks map[int]mark
+}
+
+// A mark says that a slot is on the move: on its way to the peer, or expected from it.
+type mark struct {
+	importing bool
+	peer      string
 }
 
 // look asks the node's server who it is and whom it knows, and the further
@@ -101,8 +109,28 @@ func parseMember(fields []string) (member, error) {
 	if fields[3] != "-" {
 		m.primary = fields[3]
 	}
+	m.marks = parseMarks(fields[fixed:])
 	m.slots, err = parseSlots(fields[fixed:])
 	return m, err
+}
+
+// parseMarks reads "[93->-id]", on its way to id, and "[77-<-id]", expected from it.
+func parseMarks(fields []string) map[int]mark {
+	marks := map[int]mark{}
+	for _, f := range fields {
+		inner, marked := strings.CutPrefix(strings.TrimSuffix(f, "]"), "[")
+		if !marked {
+			continue
+		}
+		slot, peer, leaving := strings.Cut(inner, "->-")
+		if !leaving {
+			slot, peer, _ = strings.Cut(inner, "-<-")
+		}
+		if n, err := strconv.Atoi(slot); err == nil {
+			marks[n] = mark{importing: !leaving, peer: peer}
+		}
+	}
+	return marks
 }
 
 // parseSlots reads "0-5460" and "7"; slots on the move, in brackets, are left out.

@@ -7,6 +7,7 @@ var Registry = map[string]func() Action{
 	"annotatePods":      func() Action { return &AnnotatePods{} },
 	"applyObjects":      func() Action { return &ApplyObjects{} },
 	"attachReplicas":    func() Action { return &AttachReplicas{} },
+	"carrySlots":        func() Action { return &CarrySlots{} },
 	"createCredentials": func() Action { return &CreateCredentials{} },
 	"createNodes":       func() Action { return &CreateNodes{} },
 	"declareActive":     func() Action { return &DeclareActive{} },

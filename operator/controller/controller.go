@@ -241,6 +241,7 @@ func (l *Loop) act(ctx context.Context, seen observe.Observation, pass report.Pa
 		Cluster:  seen.Cluster.DeepCopy(),
 		Snapshot: pass.Snapshot, Desired: pass.Desired,
 		Kube: l.kube, Live: l.live, Valkey: seen.Servers, Conf: l.deriver.Conf,
+		Carrier: seen.Servers.Carrier(seen.Credentials.Repl),
 		Pods: actions.PodDefaults{
 			ClusterDomain: l.defaults.ClusterDomain,
 			PullSecrets:   extras.PullSecrets, PriorityClassName: extras.PriorityClassName, Tolerations: extras.Tolerations,

@@ -24,8 +24,11 @@ const (
 // closed and never after, except left, which the pool's lock guards, and beforeMigrations.
 type connection struct {
 	target   Target
+	user     string
 	identity identity
 	began    time.Time
+	// used is when it was last asked for, in Unix seconds.
+	used atomic.Int64
 	// done is closed when the attempt has ended.
 	done   chan struct{}
 	err    error
@@ -40,7 +43,17 @@ type connection struct {
 }
 
 func newConnection(t Target, a Access) *connection {
-	return &connection{target: t, identity: a.identity(), began: time.Now(), done: make(chan struct{})}
+	c := &connection{target: t, user: a.user(), identity: a.identity(), began: time.Now(), done: make(chan struct{})}
+	c.used.Store(c.began.Unix())
+	return c
+}
+
+// key is where the pool keeps it.
+func (c *connection) key() endpoint { return c.target.key(c.user) }
+
+// unused says that the connection is one that is not worth keeping between uses.
+func (c *connection) unused() bool {
+	return c.user != Username && time.Since(time.Unix(c.used.Load(), 0)) > carryIdle
 }
 
 // settled says that the attempt has ended, well or not.
@@ -93,10 +106,10 @@ func (c *connection) dial(a Access, broken func(*connection)) error {
 func (c *connection) options(a Access, broken func()) valkeygo.ClientOption {
 	o := valkeygo.ClientOption{
 		InitAddress:         []string{c.target.Address},
-		Username:            Username,
+		Username:            a.user(),
 		Password:            a.Password,
 		Dialer:              net.Dialer{Timeout: dialTimeout, KeepAlive: idlePing},
-		ConnWriteTimeout:    commandTimeout,
+		ConnWriteTimeout:    patience(a.user()),
 		ForceSingleClient:   true,
 		DisableCache:        true,
 		DisableRetry:        true,

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	valkeygo "github.com/valkey-io/valkey-go"
 
@@ -57,7 +58,8 @@ func (p *Pool) send(ctx context.Context, t Target, a Access, commands [][]string
 
 // exchange sends the commands on a connection that stands.
 func (p *Pool) exchange(ctx context.Context, c *connection, commands [][]string) ([]valkeygo.ValkeyResult, error) {
-	timed, cancel := context.WithTimeout(ctx, commandTimeout)
+	c.used.Store(time.Now().Unix())
+	timed, cancel := context.WithTimeout(ctx, patience(c.user))
 	defer cancel()
 	results := c.client.DoMulti(timed, c.build(commands)...)
 	for i := range results {
@@ -94,7 +96,8 @@ func reply(r valkeygo.ValkeyResult) actions.Reply {
 	if err != nil && !valkeygo.IsValkeyNil(err) {
 		return actions.Reply{Err: err}
 	}
-	return actions.Reply{Text: strings.Join(lines(m, nil), "\n")}
+	items := lines(m, nil)
+	return actions.Reply{Text: strings.Join(items, "\n"), Items: items}
 }
 
 // lines are the strings and numbers of a reply in their order, those of nested arrays included.

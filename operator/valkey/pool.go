@@ -1,6 +1,7 @@
 package valkey
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"crypto/x509"
@@ -21,13 +22,22 @@ const (
 	// commandTimeout bounds one round trip. A server that deletes a migrated slot's keys has been seen to pause for
 	// 0.7 s; longer than a second is silence.
 	commandTimeout = time.Second
+	// carryTimeout bounds one round trip that moves keys: a server does nothing else meanwhile, and a key of a gigabyte
+	// takes it some seconds. It is as long as a pass may take.
+	carryTimeout = 30 * time.Second
+	// carryIdle is after how long a connection as another user is closed: between the moves of one reshaping there are
+	// milliseconds, and between two of them days.
+	carryIdle = time.Minute
 	// redialDelay is how long an address that gave no answer at all is left alone. Together with dialTimeout it makes
 	// a black hole cost one pass in about ten its dialPatience.
 	redialDelay = time.Second
 )
 
-// Username is the system user that the operator is on every server.
-const Username = "_momento_operator"
+// The system users.
+const (
+	Username     = "_momento_operator" // the operator, on every server
+	ReplUsername = "_momento_repl"     // replicas, and before Valkey 9.0 whoever moves keys
+)
 
 // A Target is one server as a place to connect to.
 type Target struct {
@@ -40,17 +50,30 @@ type Target struct {
 	Hostname string
 }
 
-func (t Target) key() endpoint { return endpoint{t.PodUID, t.Address} }
+func (t Target) key(user string) endpoint { return endpoint{t.PodUID, t.Address, user} }
 
-// An endpoint is one address of one Pod.
-type endpoint struct{ podUID, address string }
+// An endpoint is one address of one Pod, as one user.
+type endpoint struct{ podUID, address, user string }
 
 // Access is what a server must be shown, and what it must show.
 type Access struct {
+	// User is the user to be, "" for the operator's own.
+	User     string
 	Password string
 	// TLS says that the servers speak TLS, with certificates that verify against RootCAs.
 	TLS     bool
 	RootCAs *x509.CertPool
+}
+
+// user is who to be.
+func (a Access) user() string { return cmp.Or(a.User, Username) }
+
+// patience bounds one round trip: what moves keys may take as long as one key does.
+func patience(user string) time.Duration {
+	if user == Username {
+		return commandTimeout
+	}
+	return carryTimeout
 }
 
 // identity is equal for two accesses that a connection serves alike. It has no part in RootCAs: a connection
@@ -77,14 +100,17 @@ type Pool struct {
 	connections map[endpoint]*connection
 }
 
-// Keep closes the cluster's connections to all but the given servers; with
-// none given, all of them.
+// Keep closes the cluster's connections to all but the given servers, and those as
+// another user than the operator's own that have not been used for a while; with
+// no server given, all of them.
 func (p *Pool) Keep(cluster types.NamespacedName, servers ...Target) {
 	keep := make(map[endpoint]bool, len(servers))
 	for _, s := range servers {
-		keep[s.key()] = true
+		keep[s.key("")] = true
 	}
-	p.drop(func(c *connection) bool { return c.target.Cluster == cluster && !keep[c.target.key()] })
+	p.drop(func(c *connection) bool {
+		return c.target.Cluster == cluster && (!keep[c.target.key("")] || c.unused())
+	})
 }
 
 // Close closes all connections.
@@ -133,7 +159,7 @@ func (p *Pool) leave(c *connection) error {
 func (p *Pool) connection(t Target, a Access) *connection {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	c, found := p.connections[t.key()]
+	c, found := p.connections[t.key(a.user())]
 	if found && c.identity == a.identity() && !c.due() {
 		return c
 	}
@@ -151,14 +177,14 @@ func (p *Pool) put(c *connection) {
 	if p.connections == nil {
 		p.connections = map[endpoint]*connection{}
 	}
-	p.connections[c.target.key()] = c
+	p.connections[c.key()] = c
 }
 
 // settle ends an attempt.
 func (p *Pool) settle(c *connection, err error) {
 	p.mu.Lock()
 	c.ended(err)
-	current, awaited := p.connections[c.target.key()] == c, c.left
+	current, awaited := p.connections[c.key()] == c, c.left
 	if !current {
 		c.close()
 	}
@@ -179,10 +205,10 @@ func (p *Pool) broken(c *connection) {
 func (p *Pool) discard(c *connection) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.connections[c.target.key()] != c {
+	if p.connections[c.key()] != c {
 		return false
 	}
-	delete(p.connections, c.target.key())
+	delete(p.connections, c.key())
 	c.close()
 	return true
 }
@@ -192,11 +218,11 @@ func (p *Pool) discard(c *connection) bool {
 func (p *Pool) silent(c *connection, err error) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.connections[c.target.key()] != c {
+	if p.connections[c.key()] != c {
 		return
 	}
 	c.close()
-	aside := &connection{target: c.target, identity: c.identity, began: time.Now(), done: make(chan struct{})}
+	aside := &connection{target: c.target, user: c.user, identity: c.identity, began: time.Now(), done: make(chan struct{})}
 	aside.ended(err)
 	p.put(aside)
 }
