@@ -37,10 +37,30 @@ func (c *comparison) rolling(f *Facts) RollingFacts {
 	r.Successions = c.succession(s)
 	r.Retirements = c.retirable(s, c.keepers(s))
 	r.Waiting = c.rollWaits(f, s)
-	if !r.Begun && c.seen.RollHeld != "" {
+	if refused := c.refused(); refused != "" {
+		r.Surge, r.Waiting = nil, refused
+	} else if !r.Begun && c.seen.RollHeld != "" {
 		r.Surge, r.Waiting = nil, c.seen.RollHeld
 	}
 	return r
+}
+
+// refused says why servers of the wanted version could never take over the
+// data there is. Releases before 9.0 know no time to live of a field, and a
+// newer primary cannot even write such a key down for them (rdbSaveObjectType
+// in valkey/src/rdb.c): their replica would be sent nothing, over and over.
+func (c *comparison) refused() string {
+	wanted := versionNumber(c.want.Version)
+	if wanted == 0 || wanted >= atomicSince {
+		return ""
+	}
+	for _, n := range c.heard {
+		if n.Server.FieldTTLs > 0 && len(c.claims[n.Server.ID]) > 0 {
+			return fmt.Sprintf("%s holds %d keys whose fields have times to live, which Valkey %s cannot load: persist or remove them, or keep the version",
+				n.Name, n.Server.FieldTTLs, c.want.Version)
+		}
+	}
+	return ""
 }
 
 // begun says whether any server with the specs of today is there, and what is

@@ -168,6 +168,8 @@ type Server struct {
 	Uptime time.Duration
 	// Keys is the number of keys held.
 	Keys int64
+	// FieldTTLs is the number of keys with fields that have a time to live of their own (Valkey 9.0).
+	FieldTTLs int64
 	// UsedMemory and MaxMemory are in bytes; MaxMemory 0 is no limit.
 	UsedMemory, MaxMemory int64
 	// Peers is its CLUSTER NODES, itself included, sorted by id.

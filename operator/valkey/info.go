@@ -64,7 +64,7 @@ func parseInfo(text string, s *engine.Server) error {
 	s.Uptime, s.Loading = time.Duration(seconds)*time.Second, loading != 0
 	s.Version = version(f)
 	s.LinkUp = f["role"] == "slave" && f["master_link_status"] == "up" && f["master_sync_in_progress"] == "0"
-	if s.Keys, err = f.keys(); err != nil {
+	if s.Keys, s.FieldTTLs, err = f.keys(); err != nil {
 		return fmt.Errorf("read INFO: %w", err)
 	}
 	return nil
@@ -78,21 +78,30 @@ func version(f fields) string {
 	return f["redis_version"]
 }
 
-// keys sums the keys of all databases, from lines such as db0:keys=3,expires=0,avg_ttl=0.
-func (f fields) keys() (int64, error) {
-	var sum int64
+// keys sums the keys of all databases, and those among them that have fields with a time to live of their own, from
+// lines such as db0:keys=3,expires=0,avg_ttl=0,keys_with_volatile_items=1.
+func (f fields) keys() (keys, fieldTTLs int64, err error) {
 	for name, value := range f {
 		if !isDatabase(name) {
 			continue
 		}
-		count, _, _ := strings.Cut(strings.TrimPrefix(value, "keys="), ",")
-		n, err := strconv.ParseInt(count, 10, 64)
-		if err != nil {
-			return 0, fmt.Errorf("field %s: %w", name, err)
+		for part := range strings.SplitSeq(value, ",") {
+			what, count, _ := strings.Cut(part, "=")
+			if what != "keys" && what != "keys_with_volatile_items" {
+				continue
+			}
+			n, err := strconv.ParseInt(count, 10, 64)
+			if err != nil {
+				return 0, 0, fmt.Errorf("field %s: %w", name, err)
+			}
+			if what == "keys" {
+				keys += n
+			} else {
+				fieldTTLs += n
+			}
 		}
-		sum += n
 	}
-	return sum, nil
+	return keys, fieldTTLs, nil
 }
 
 func isDatabase(name string) bool {

@@ -30,6 +30,8 @@ type scenario struct {
 	ns string
 	// applied are the files to delete at the end, menu objects among them.
 	applied []string
+	// news is what the subscriber of the treasure verb gets.
+	news <-chan string
 	// disturbed is when something was last edited, killed or deleted.
 	disturbed  time.Time
 	traffic    *traffic.Run
@@ -89,6 +91,7 @@ var commands = map[string]func(*testscript.TestScript, bool, []string){
 	"cli-traffic": cmdCliTraffic,  // cli-traffic start|stop CLUSTER [user=U password=P]: SETs and GETs by valkey-cli, none lost
 	"traffic":     cmdTraffic,     // traffic start CLUSTER [user=U password=P], stop [gap=DURATION] [lost=N] [wrong=N]: writes meanwhile
 	"fill":        cmdFill,        // fill CLUSTER NUMBERMB [ttl=EVERY] [user=U password=P]: many keys, one in EVERY with a time to live
+	"treasure":    cmdTreasure,    // treasure bury|dig CLUSTER: data of every kind, functions and a subscriber; then all is there
 	"filled":      cmdFilled,      // filled CLUSTER: all of them are there, by value and time to live
 	"watch":       cmdWatch,       // watch copies CLUSTER NUMBER: count every slot's synced copies, wanting so many
 	"unwatch":     cmdUnwatch,     // unwatch [below=DURATION] [least=N] [failovers=N]: the bars, for the worst shard

@@ -84,7 +84,7 @@ var commands = map[string]func(*testscript.TestScript, bool, []string){
 	"pods":    cmdPods,    // pods running|pending|failed|deleted NODE|new [TROUBLE]: what became of Pods
 	"gain":    cmdGain,    // gain node SHARD | stray KIND/NAME | job FROM TO SLOTS | mark FROM TO SLOT: something is there
 	"lose":    cmdLose,    // lose pod|node|server|link|secret|object [NODE] [WHY]: something vanishes, or a ValkeyNode begins to
-	"servers": cmdServers, // servers version|used|room|keys NODE|all VALUE: what servers report
+	"servers": cmdServers, // servers version|used|room|keys|fieldttls NODE|all VALUE: what servers report
 	"zone":    cmdZone,    // zone NODE ZONE: where the node's Pod runs
 	"tick":    cmdTick,    // tick DURATION: time passes
 	"decide":  cmdDecide,  // decide [asked]: print the decision, if asked with all the rules that were asked before
@@ -141,7 +141,7 @@ func cmdEdit(ts *testscript.TestScript, _ bool, args []string) {
 	case "memory":
 		w.desired.Node.Memory = value
 	case "image":
-		w.desired.Node.Image = value
+		w.desired.Node.Image, w.desired.Version = value, strings.TrimPrefix(value, "valkey:")
 	case "problem":
 		w.desired.Problem = value
 	case "topology":
@@ -238,6 +238,8 @@ func cmdServers(ts *testscript.TestScript, _ bool, args []string) {
 			s.MaxMemory = number
 		case "keys":
 			s.Keys = number
+		case "fieldttls":
+			s.FieldTTLs = number
 		default:
 			ts.Fatalf("servers: what is %s?", args[0])
 		}

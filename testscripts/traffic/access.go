@@ -34,6 +34,9 @@ type Access struct {
 	Resolve func(ctx context.Context, address string) (string, error)
 }
 
+// Open opens a cluster client. It never repeats a command by itself; see client.
+func (a Access) Open() (valkey.Client, error) { return a.client() }
+
 // client opens the one client of a run. It never repeats a command by itself: a SET that was carried out without an
 // answer and sent again would pass for a write that took long. Redirections are followed, since what was redirected
 // was not carried out.
