@@ -113,6 +113,8 @@ func (w *world) actOnShards() error {
 		}
 	case *actions.MoveSlots:
 		w.move(a.Moves)
+	case *actions.CarrySlots:
+		w.move(a.Moves)
 	case *actions.RecallMoves:
 		for _, r := range a.Recalls {
 			w.node(r.Node).Server.Migrations = nil

@@ -40,7 +40,7 @@ func TestSafeInAnyOrder(t *testing.T) {
 	}
 	t.Log(acted)
 	for _, action := range []string{"deleteNodes", "forgetMembers", "createNodes", "prepareServers", "introduceServers", "attachReplicas",
-		"failOver", "forceFailover", "takeOver", "retireNodes", "moveSlots", engine.Hold} {
+		"failOver", "forceFailover", "takeOver", "retireNodes", "moveSlots", "carrySlots", engine.Hold} {
 		if acted[action] == 0 {
 			t.Errorf("%s was never decided: the test proves nothing about it", action)
 		}
@@ -214,6 +214,8 @@ func (w *world) unsafeForShards(d engine.Decision) string {
 	case *actions.RetireNodes:
 		return w.retiresTheNeeded(a)
 	case *actions.MoveSlots:
+		return w.movesToTheUnready(a.Moves)
+	case *actions.CarrySlots:
 		return w.movesToTheUnready(a.Moves)
 	}
 	return ""
