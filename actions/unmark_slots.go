@@ -2,12 +2,19 @@ package actions
 
 import (
 	"context"
-	"strconv"
+	"slices"
+	"strings"
 
 	"valkey.gomomento.com/operator/engine"
 )
 
-// UnmarkSlots takes marks off slots that are on the move to or from nobody.
+// UnmarkSlots takes marks of slots on the move off servers that lead nowhere: the
+// other end is gone, or does not know of it.
+//
+// A mark may be all that keeps keys in reach: those that have arrived at a server
+// which does not own their slot yet are found only through it. Where there are
+// such keys the mark stays, and the slot's owner is told again where it is to go,
+// so that it can be carried to the end.
 type UnmarkSlots struct {
 	Unmarkings []engine.Unmarking `expr:"unmarkings"`
 }
@@ -25,16 +32,117 @@ func (a *UnmarkSlots) String() string {
 
 // Execute implements Action.
 func (a *UnmarkSlots) Execute(ctx context.Context, env Env) error {
+	if len(a.Unmarkings) == 0 {
+		return nil
+	}
+	heard, _ := canvass(ctx, env, "server")
 	return each(ctx, a.Unmarkings, func(ctx context.Context, u engine.Unmarking) error {
-		v, _, err := look(ctx, env, u.Node)
-		if err != nil || v.id != u.ID || !v.self().isPrimary() {
+		return unmark(ctx, env, u, heard)
+	})
+}
+
+func unmark(ctx context.Context, env Env, u engine.Unmarking, heard voices) error {
+	me := heard.of(u.ID)
+	if me == nil || me.node != u.Node || !me.self().isPrimary() {
+		return nil
+	}
+	var idle []int
+	byHolder := map[*voice][]int{}
+	for _, slot := range u.Slots {
+		if _, marked := me.self().marks[slot]; !marked || !leadsNowhere(env, heard, me, slot) {
+			continue
+		}
+		if holder := holderOf(heard, me, slot); holder != nil {
+			byHolder[holder] = append(byHolder[holder], slot)
+		} else {
+			idle = append(idle, slot)
+		}
+	}
+	for holder, slots := range byHolder {
+		empty, full, err := sortByKeys(ctx, env, holder.node, slots)
+		if err != nil {
 			return err
 		}
-		commands := make([][]string, 0, len(u.Slots))
-		for _, slot := range u.Slots {
-			commands = append(commands, command("CLUSTER SETSLOT", strconv.Itoa(slot), "STABLE"))
+		idle = append(idle, empty...)
+		if err := resume(ctx, env, heard, holder, full); err != nil {
+			return err
 		}
-		_, err = ask(ctx, env, u.Node, commands...)
-		return err
+	}
+	return stabilize(ctx, env, u.Node, idle)
+}
+
+// leadsNowhere says that the other end of the move is gone for certain, or has no
+// mark that leads here. A move whose both ends know of it is under way.
+func leadsNowhere(env Env, heard voices, me *voice, slot int) bool {
+	on := me.self().marks[slot]
+	peer := heard.of(on.peer)
+	if peer == nil {
+		return !mayLive(env, on.peer)
+	}
+	return peer.self().marks[slot] != mark{importing: !on.importing, peer: me.id}
+}
+
+// mayLive says that a server which is not heard may bear the id: one of our nodes
+// did when last seen, and its Pod has not ended.
+func mayLive(env Env, id string) bool {
+	return slices.ContainsFunc(env.Snapshot.Nodes, func(n engine.Node) bool {
+		bore := n.LastID == id || n.Server != nil && n.Server.ID == id
+		return bore && n.Pod != nil && !n.Pod.Ended()
 	})
+}
+
+// holderOf is the server at which keys of the slot may be in reach by the mark
+// only, nil when there is none: the end that expects the slot and does not own it.
+func holderOf(heard voices, me *voice, slot int) *voice {
+	end, on := me, me.self().marks[slot]
+	if !on.importing {
+		end = heard.of(on.peer)
+	}
+	if end == nil || end.self().holds(slot) {
+		return nil
+	}
+	return end
+}
+
+// sortByKeys tells the slots of which the node's server has no keys from those of
+// which it has some.
+func sortByKeys(ctx context.Context, env Env, node string, slots []int) (empty, full []int, err error) {
+	counts, err := ask(ctx, env, node, countKeys(slots)...)
+	if err != nil {
+		return nil, nil, err
+	}
+	for i, slot := range slots {
+		if strings.TrimSpace(counts[i]) == "0" {
+			empty = append(empty, slot)
+		} else {
+			full = append(full, slot)
+		}
+	}
+	return empty, full, nil
+}
+
+// resume marks slots at their owners as on the way to the server that expects
+// them and has keys of them. One that does not expect them is left as it is.
+func resume(ctx context.Context, env Env, heard voices, to *voice, slots []int) error {
+	for _, owner := range heard {
+		needs := func(slot int) bool {
+			return owner.self().isPrimary() && owner.self().holds(slot) && to.self().marks[slot].importing
+		}
+		if err := tell(ctx, env, owner.node, setSlots(slots, needs, "MIGRATING", to.id)); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// stabilize takes the marks off, some at a time: each costs the server a write to disk.
+func stabilize(ctx context.Context, env Env, node string, slots []int) error {
+	slices.Sort(slots)
+	for some := range slices.Chunk(slots, slotsAtOnce) {
+		all := func(int) bool { return true }
+		if err := tell(ctx, env, node, setSlots(some, all, "STABLE")); err != nil {
+			return err
+		}
+	}
+	return nil
 }
