@@ -39,6 +39,8 @@ type Env struct {
 	Valkey Valkey
 	// Carrier moves keys between the servers that Valkey speaks to.
 	Carrier Carrier
+	// Shower is not used without TLS.
+	Shower Shower
 	// Conf renders settings as valkey.conf, the same text for the same settings as Desired.Conf.
 	Conf func(settings map[string]string) (string, error)
 	Pods PodDefaults

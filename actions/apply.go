@@ -115,6 +115,8 @@ func transplant(obj, want client.Object) {
 	case *corev1.ConfigMap:
 		o := obj.(*corev1.ConfigMap)
 		o.Data, o.BinaryData = w.Data, nil
+	case *corev1.Secret:
+		transplantSecret(obj.(*corev1.Secret), w)
 	case *policyv1.PodDisruptionBudget:
 		obj.(*policyv1.PodDisruptionBudget).Spec = w.Spec
 	}
@@ -126,6 +128,19 @@ func transplantService(s, want *corev1.Service) {
 	s.Spec.Ports = want.Spec.Ports
 	s.Spec.Selector = want.Spec.Selector
 	s.Spec.PublishNotReadyAddresses = want.Spec.PublishNotReadyAddresses
+}
+
+// transplantSecret replaces certificates, and never passwords: servers use those.
+func transplantSecret(s, want *corev1.Secret) {
+	if want.Type != corev1.SecretTypeTLS {
+		return
+	}
+	annotations := maps.Clone(s.Annotations)
+	if annotations == nil {
+		annotations = map[string]string{}
+	}
+	maps.Copy(annotations, want.Annotations)
+	s.Annotations, s.Type, s.Data = annotations, want.Type, want.Data
 }
 
 // remove deletes the object, if it is still the one that was seen.

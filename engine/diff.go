@@ -21,6 +21,8 @@ func Diff(s Snapshot, d Desired) *Facts {
 		Objects: c.objects(),
 		Nodes:   c.nodes(),
 		Shards:  c.shardFacts(),
+
+		Certificate: c.certificate(),
 	}
 	f.Working = f.Cluster.Guarded && !f.Cluster.Paused && !f.Cluster.Deleting
 	f.Slots = c.slots()
@@ -42,14 +44,12 @@ func Diff(s Snapshot, d Desired) *Facts {
 	return f
 }
 
-// reasonTLS is the Desired.Reason of a TLS Secret that cannot be used.
-const reasonTLS = "TLSInvalid"
-
 // repairable says that a node which is lost may be replaced: the specs are
 // accepted, or what they were when they last were is recorded. While the TLS
 // Secret cannot be used, no node is made.
 func repairable(s *Snapshot, d *Desired) bool {
-	return d.Problem == "" || d.Reason != reasonTLS && s.Cluster.Kept != nil
+	usable := s.Certificate == nil || s.Certificate.Offered != ""
+	return d.Problem == "" || usable && s.Cluster.Kept != nil
 }
 
 // A comparison holds what several facts are computed from.

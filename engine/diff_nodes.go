@@ -99,14 +99,14 @@ func (c *comparison) known(id string) bool {
 }
 
 // outdated says that the node does not have the spec it should. Specs that do
-// not resolve outdate nothing. zoneSpread concerns future Pods only.
+// not resolve outdate nothing. zoneSpread concerns future Pods
+// only, and a certificate reaches a server in place, whichever Secret it is from.
 func (c *comparison) outdated(n *Node) bool {
 	if c.want.Problem != "" {
 		return false
 	}
 	have, want := n.Spec, c.want.Node
 	return have.Image != want.Image || have.CPU != want.CPU || have.Memory != want.Memory ||
-		have.TLSSecret != want.TLSSecret ||
 		!slices.Equal(have.Placement.Zones, want.Placement.Zones) ||
 		!maps.Equal(have.Placement.NodeSelector, want.Placement.NodeSelector) ||
 		c.settingsOutdate(n)

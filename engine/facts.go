@@ -18,6 +18,8 @@ type Facts struct {
 	Scaling ScalingFacts `expr:"scaling"`
 	Rolling RollingFacts `expr:"rolling"`
 	Shards  []ShardFacts `expr:"shards"`
+	// Certificate is empty without TLS.
+	Certificate CertificateFacts `expr:"certificate"`
 }
 
 // ClusterFacts describe the ValkeyCluster object.

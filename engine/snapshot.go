@@ -13,6 +13,8 @@ type Snapshot struct {
 	Cluster Cluster
 	// Auth is the Secret with the system passwords; nil when there is none.
 	Auth *Auth
+	// Certificate is the cluster's certificate; nil without TLS.
+	Certificate *Certificate
 	// Objects are the owned objects found by name, Pods and ValkeyNodes aside.
 	Objects []Object
 	// Nodes are the cluster's ValkeyNodes, sorted by name.
@@ -90,6 +92,8 @@ type Node struct {
 	// HasConfig says that the node's ConfigMap exists.
 	HasConfig bool
 	Pod       *Pod
+	// Certificate is what is known of the certificate its server serves.
+	Certificate NodeCertificate
 	// Server is what the node's server said; nil when it did not answer.
 	Server *Server
 	// Silence says why Server is nil: "refused", "timeout", "unauthenticated",
@@ -98,6 +102,8 @@ type Node struct {
 }
 
 // A NodeSpec is the part of a node that makes it outdated when it differs.
+//
+// TLSSecret is the Secret that the spec named when the node was made, and outdates nothing: Pods mount the operator's copy.
 type NodeSpec struct {
 	Image       string
 	CPU, Memory string

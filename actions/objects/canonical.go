@@ -69,6 +69,8 @@ func managedSpec(obj client.Object) any {
 		return o.Data
 	case *policyv1.PodDisruptionBudget:
 		return budgetSpec(o)
+	case *corev1.Secret:
+		return secretSpec(o)
 	default:
 		return nil
 	}

@@ -104,7 +104,7 @@ func TestPodVolumes(t *testing.T) {
 	}
 	want := map[string]string{
 		"/etc/valkey/config": "ConfigMap/cart-0a1b2-config", "/etc/valkey/acl": "ConfigMap/cart-acl",
-		"/etc/valkey/auth": "Secret/cart-operator-auth primaryauth.conf", "/etc/valkey/tls": "Secret/cart-tls",
+		"/etc/valkey/auth": "Secret/cart-operator-auth primaryauth.conf", "/etc/valkey/tls": "Secret/cart-operator-tls",
 		"/var/lib/valkey": "emptyDir",
 	}
 	mounts := p.Spec.Containers[0].VolumeMounts

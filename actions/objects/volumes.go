@@ -25,7 +25,8 @@ func volumes(node *v1alpha1.ValkeyNode) []corev1.Volume {
 		{Name: volumeData, VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}},
 	}
 	if node.Spec.TLSSecret != "" {
-		all = append(all, corev1.Volume{Name: volumeTLS, VolumeSource: secret(node.Spec.TLSSecret)})
+		// The operator's copy: a Pod cannot change which Secret it mounts, and a broken Secret must not reach a server.
+		all = append(all, corev1.Volume{Name: volumeTLS, VolumeSource: secret(TLSName(node.Spec.ClusterName))})
 	}
 	return all
 }

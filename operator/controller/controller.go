@@ -240,7 +240,7 @@ func (l *Loop) act(ctx context.Context, seen observe.Observation, pass report.Pa
 		// A copy: what an action changes on it must not change what the report compares with.
 		Cluster:  seen.Cluster.DeepCopy(),
 		Snapshot: pass.Snapshot, Desired: pass.Desired,
-		Kube: l.kube, Live: l.live, Valkey: seen.Servers, Conf: l.deriver.Conf,
+		Kube: l.kube, Live: l.live, Valkey: seen.Servers, Shower: seen.Servers, Conf: l.deriver.Conf,
 		Carrier: seen.Servers.Carrier(seen.Credentials.Repl),
 		Pods: actions.PodDefaults{
 			ClusterDomain: l.defaults.ClusterDomain,

@@ -103,7 +103,8 @@ func inFlight(pass report.Pass) bool {
 	return false
 }
 
-// unquiet says that servers are silent or do not know each other, which may pass without an event.
+// unquiet says that servers are silent, do not know each other or do not serve the certificate, which may pass without
+// an event.
 func unquiet(f *engine.Facts) bool {
-	return len(f.Nodes.Silent) > 0 || f.Nodes.Answering > 0 && !f.Members.Agreed
+	return len(f.Nodes.Silent) > 0 || len(f.Certificate.Unserved) > 0 || f.Nodes.Answering > 0 && !f.Members.Agreed
 }

@@ -45,6 +45,7 @@ func TestWhatFollowsFromAPass(t *testing.T) {
 		"idle while a node joins: soon":                      {func(p *report.Pass, s *streak) { idle(p, s); p.Snapshot.Nodes = joining }, soon, soon},
 		"idle while a node has been joining for long: later": {func(p *report.Pass, s *streak) { idle(p, s); p.Snapshot.Nodes, s.lasted = joining, soonFor }, later, later},
 		"idle while servers disagree: nothing else tells":    {func(p *report.Pass, s *streak) { idle(p, s); p.Facts.Members.Agreed = false }, soon, soon},
+		"idle with a certificate on its way: nothing tells":  {func(p *report.Pass, s *streak) { idle(p, s); p.Facts.Certificate.Unserved = []string{"a"} }, soon, soon},
 		"idle with a silent server: nothing else tells":      {func(p *report.Pass, s *streak) { idle(p, s); p.Facts.Nodes.Silent = []string{"a"} }, soon, soon},
 	} {
 		t.Run(name, func(t *testing.T) {

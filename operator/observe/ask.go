@@ -56,7 +56,7 @@ func reachable(p *engine.Pod) bool { return p != nil && p.IP != "" && !p.Ended()
 func (o *Observer) access(seen *Observation) valkey.Access {
 	a := valkey.Access{Password: seen.Credentials.Operator}
 	if seen.TLS != nil {
-		a.TLS, a.RootCAs = true, seen.TLS.Roots
+		a.TLS, a.RootCAs, a.Known = true, seen.TLS.roots(), seen.TLS.Known
 	}
 	return a
 }

@@ -142,9 +142,14 @@ func (h *holdings) auth() *engine.Auth {
 	return &engine.Auth{OperatorHash: hash(c.Operator), ReplHash: hash(c.Repl)}
 }
 
-func (h *holdings) secret() *corev1.Secret {
+func (h *holdings) secret() *corev1.Secret { return h.secretNamed(objects.AuthName(h.cluster.Name)) }
+
+// tlsCopy is the operator's copy of the TLS Secret, nil when there is none.
+func (h *holdings) tlsCopy() *corev1.Secret { return h.secretNamed(objects.TLSName(h.cluster.Name)) }
+
+func (h *holdings) secretNamed(name string) *corev1.Secret {
 	for i := range h.secrets.Items {
-		if s := &h.secrets.Items[i]; s.Name == objects.AuthName(h.cluster.Name) && h.ours(s) {
+		if s := &h.secrets.Items[i]; s.Name == name && h.ours(s) {
 			return s
 		}
 	}

@@ -25,6 +25,7 @@ func (h *holdings) engineNodes() []engine.Node {
 		seen.HasConfig = configured[n.UID]
 		if p := pods[n.UID]; p != nil {
 			seen.Pod = podOf(p, h.zones[p.Spec.NodeName])
+			seen.Certificate.Touched, seen.Certificate.TouchedAt = objects.Touched(p.Annotations[objects.TouchAnnotation])
 		}
 		found = append(found, seen)
 	}
@@ -65,6 +66,8 @@ func nodeOf(n *v1alpha1.ValkeyNode) engine.Node {
 		ShardIndex: int(n.Spec.ShardIndex),
 		LastID:     n.Status.NodeID,
 		Spellings:  spellings(n.Status.Spellings),
+
+		Certificate: engine.NodeCertificate{Proved: n.Status.Certificate},
 	}
 }
 

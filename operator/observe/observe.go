@@ -77,7 +77,7 @@ func (o *Observer) observe(ctx context.Context, key types.NamespacedName) (Obser
 	if err != nil {
 		return Observation{}, err
 	}
-	secret, err := o.tls(ctx, cluster)
+	secret, err := o.tls(ctx, cluster, owned.tlsCopy())
 	if err != nil {
 		return Observation{}, err
 	}
@@ -87,6 +87,7 @@ func (o *Observer) observe(ctx context.Context, key types.NamespacedName) (Obser
 		TLS:         secret,
 		Snapshot:    owned.snapshot(o.Now()),
 	}
+	secret.into(&seen.Snapshot)
 	return seen, o.ask(ctx, &seen)
 }
 

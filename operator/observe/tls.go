@@ -7,32 +7,40 @@ import (
 	"encoding/pem"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 
+	"valkey.gomomento.com/operator/actions/objects"
 	"valkey.gomomento.com/operator/cue/api/v1alpha1"
+	"valkey.gomomento.com/operator/engine"
 )
 
 // The keys of a TLS Secret.
 const (
-	certKey = corev1.TLSCertKey
-	keyKey  = corev1.TLSPrivateKeyKey
-	caKey   = "ca.crt"
+	certKey = objects.CertKey
+	keyKey  = objects.KeyKey
+	caKey   = objects.CAKey
 )
 
-// TLS is what was found in a cluster's TLS Secret.
+// TLS is what was found in a cluster's TLS Secret and in the operator's copy of it, which is what servers serve.
 type TLS struct {
 	// Secret is the Secret's name.
 	Secret string
 	// Problem is what is wrong with it, in the words of the status; "" when nothing is.
 	Problem string
-	// Expiry is when the certificate, or the authority it hangs on, ends; zero when it could not be read.
+	// Expiry is when the copied certificate, or the authority it hangs on, ends; without a copy the Secret's; zero when
+	// it could not be read.
 	Expiry time.Time
-	// Roots are the authorities of ca.crt; never nil, empty when there are none.
-	Roots *x509.CertPool
+	// Known are the certificates of the copy that a server may show: the one it holds and those retired.
+	Known []*x509.Certificate
+
+	seen engine.Certificate
+	// authorities are those of the copy, without a copy the Secret's.
+	authorities []byte
 }
 
 // A SecretReader reads Secrets that users own.
@@ -43,8 +51,8 @@ type SecretReader interface {
 	Release(cluster types.NamespacedName)
 }
 
-// tls reads and checks the cluster's TLS Secret; nil without TLS.
-func (o *Observer) tls(ctx context.Context, c *v1alpha1.ValkeyCluster) (*TLS, error) {
+// tls reads and checks the cluster's TLS Secret and looks at the copy; nil without TLS.
+func (o *Observer) tls(ctx context.Context, c *v1alpha1.ValkeyCluster, copied *corev1.Secret) (*TLS, error) {
 	if c.Spec.TLS == nil {
 		return nil, nil
 	}
@@ -53,10 +61,54 @@ func (o *Observer) tls(ctx context.Context, c *v1alpha1.ValkeyCluster) (*TLS, er
 	if err != nil {
 		return nil, fmt.Errorf("read TLS Secret %s: %w", name, err)
 	}
-	t := &TLS{Secret: name, Roots: x509.NewCertPool()}
-	t.Roots.AppendCertsFromPEM(data[caKey])
+	t := &TLS{Secret: name, authorities: data[caKey], seen: engine.Certificate{Secret: name}}
 	t.Problem, t.Expiry = CheckTLS(name, c.Namespace, c.Name, o.ClusterDomain, data, o.Now())
+	if name == objects.TLSName(c.Name) {
+		t.Problem = fmt.Sprintf("TLS Secret %q: the name is that of the operator's own copy", name)
+	}
+	if t.Problem == "" {
+		t.seen.Offered = objects.CertificateRevision(data)
+	}
+	if copied != nil {
+		t.look(copied)
+		_, t.Expiry = CheckTLS(name, c.Namespace, c.Name, o.ClusterDomain, copied.Data, o.Now())
+	}
 	return t, nil
+}
+
+// look takes in what servers serve.
+func (t *TLS) look(copied *corev1.Secret) {
+	t.seen.Copied = objects.CopiedRevision(copied.Data)
+	t.seen.CopiedFrom = copied.Annotations[objects.CopiedFromAnnotation]
+	t.authorities = copied.Data[caKey]
+	for _, der := range append([][]byte{objects.Leaf(copied.Data)}, objects.Retired(copied.Data)...) {
+		if leaf, err := x509.ParseCertificate(der); err == nil {
+			t.Known = append(t.Known, leaf)
+		}
+	}
+}
+
+// into completes a Snapshot. Once every server was seen to serve the copy, no retired certificate is known any more.
+func (t *TLS) into(s *engine.Snapshot) {
+	if t == nil {
+		return
+	}
+	s.Certificate = &t.seen
+	behind := func(n engine.Node) bool { return n.Certificate.Proved != t.seen.Copied }
+	if len(t.Known) > 1 && !slices.ContainsFunc(s.Nodes, behind) {
+		t.Known = t.Known[:1]
+	}
+}
+
+// roots are what a server's certificate must verify against: the authorities, and itself if it is known. Trust in a
+// retired certificate itself, not in who signed it, is all it takes to reach a server that still shows it.
+func (t *TLS) roots() *x509.CertPool {
+	roots := x509.NewCertPool()
+	roots.AppendCertsFromPEM(t.authorities)
+	for _, known := range t.Known {
+		roots.AddCert(known)
+	}
+	return roots
 }
 
 // tlsData is nil when there is no such Secret.

@@ -196,13 +196,27 @@ func tls(p Pass) []finding {
 	if c == nil {
 		return nil
 	}
+	found := []finding{yes(TLSValid, "SecretValid", "The TLS Secret is complete and fits the cluster; "+certified(p)+".")}
 	if c.Problem != "" {
-		return []finding{no(TLSValid, "SecretInvalid", c.Problem)}
+		found = []finding{no(TLSValid, "SecretInvalid", c.Problem)}
+	}
+	if c.NotAfter.IsZero() {
+		return found
 	}
 	expiry := "The certificate expires on " + c.NotAfter.UTC().Format("2006-01-02 15:04 MST") + "."
-	found := []finding{yes(TLSValid, "SecretValid", "The TLS Secret is complete and fits the cluster.")}
 	if c.NotAfter.Sub(p.Started) < expiringSoon {
 		return append(found, yes(CertificateExpiringSoon, "LessThan30Days", expiry))
 	}
 	return append(found, no(CertificateExpiringSoon, "NotSoon", expiry))
+}
+
+// certified says how many nodes were seen to serve the certificate.
+func certified(p Pass) string {
+	k, have := p.Snapshot.Certificate, 0
+	for i := range p.Snapshot.Nodes {
+		if k != nil && k.Copied != "" && p.Snapshot.Nodes[i].Certificate.Proved == k.Copied {
+			have++
+		}
+	}
+	return fmt.Sprintf("%d of %d nodes serve it", have, len(p.Snapshot.Nodes))
 }

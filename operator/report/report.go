@@ -39,9 +39,9 @@ type Pass struct {
 
 // A Certificate is what clusters with tls run on.
 type Certificate struct {
-	// Problem is why it cannot be used, "" when it can.
+	// Problem is why the TLS Secret cannot be used, "" when it can.
 	Problem string
-	// NotAfter is when it expires; zero when it could not be read.
+	// NotAfter is when the certificate that servers use expires; zero when it could not be read.
 	NotAfter time.Time
 }
 

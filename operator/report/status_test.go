@@ -131,6 +131,20 @@ func TestConditionsSayWhatIsSo(t *testing.T) {
 			func(p *report.Pass) { p.Certificate = &report.Certificate{Problem: `TLS Secret "s" has no data`} },
 			`TLSValid=False SecretInvalid: TLS Secret "s" has no data`, "All 16384 slots are served.",
 		},
+		"a TLS Secret with a problem while servers serve a certificate that ends soon": {
+			func(p *report.Pass) {
+				p.Certificate = &report.Certificate{Problem: `TLS Secret "s" has no data`, NotAfter: now.Add(24 * time.Hour)}
+			},
+			"CertificateExpiringSoon=True LessThan30Days: The certificate expires on 2026-05-02 12:00 UTC.", "All 16384 slots are served.",
+		},
+		"how far a new certificate has come": {
+			func(p *report.Pass) {
+				p.Certificate = &report.Certificate{NotAfter: now.AddDate(1, 0, 0)}
+				p.Snapshot.Certificate = &engine.Certificate{Copied: "r2"}
+				p.Snapshot.Nodes[0].Certificate.Proved, p.Snapshot.Nodes[1].Certificate.Proved = "r2", "r1"
+			},
+			"TLSValid=True SecretValid: The TLS Secret is complete and fits the cluster; 1 of 2 nodes serve it.", "All 16384 slots are served.",
+		},
 		"a certificate with 29 days left": {
 			func(p *report.Pass) { p.Certificate = &report.Certificate{NotAfter: now.Add(29 * 24 * time.Hour)} },
 			"CertificateExpiringSoon=True LessThan30Days: The certificate expires on 2026-05-30 12:00 UTC.", "All 16384 slots are served.",

@@ -121,22 +121,22 @@ func (c *connection) options(a Access, broken func()) valkeygo.ClientOption {
 		WriteBufferEachConn: bufferSize,
 		ClientSetInfo:       valkeygo.DisableClientSetInfo,
 		DialCtxFn: func(ctx context.Context, address string, d *net.Dialer, config *tls.Config) (net.Conn, error) {
-			return c.open(ctx, address, d, config, broken)
+			return c.open(ctx, a, address, d, config, broken)
 		},
 	}
 	if a.TLS {
-		o.TLSConfig = &tls.Config{RootCAs: a.RootCAs, ServerName: c.target.Hostname, MinVersion: tls.VersionTLS12}
+		o.TLSConfig = a.config(c.target.Hostname)
 	}
 	return o
 }
 
 // open opens the socket, the first time only: the library would open another in the middle of a command, and
 // whether to try again is the pool's to say.
-func (c *connection) open(ctx context.Context, address string, d *net.Dialer, config *tls.Config, broken func()) (net.Conn, error) {
+func (c *connection) open(ctx context.Context, a Access, address string, d *net.Dialer, config *tls.Config, broken func()) (net.Conn, error) {
 	if c.socket != nil {
 		return nil, errBroken
 	}
-	conn, err := dialSocket(ctx, address, d, config)
+	conn, err := dialSocket(ctx, a, address, d, config)
 	if err != nil {
 		return nil, err
 	}
@@ -144,9 +144,9 @@ func (c *connection) open(ctx context.Context, address string, d *net.Dialer, co
 	return c.socket, nil
 }
 
-func dialSocket(ctx context.Context, address string, d *net.Dialer, config *tls.Config) (net.Conn, error) {
+func dialSocket(ctx context.Context, a Access, address string, d *net.Dialer, config *tls.Config) (net.Conn, error) {
 	if config != nil {
-		return (&tls.Dialer{NetDialer: d, Config: config}).DialContext(ctx, "tcp", address)
+		return a.dialTLS(ctx, address, d, config)
 	}
 	return d.DialContext(ctx, "tcp", address)
 }

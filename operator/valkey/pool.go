@@ -63,6 +63,9 @@ type Access struct {
 	// TLS says that the servers speak TLS, with certificates that verify against RootCAs.
 	TLS     bool
 	RootCAs *x509.CertPool
+	// Known are the certificates that the operator itself has handed to servers, which are accepted when they have
+	// expired.
+	Known []*x509.Certificate
 }
 
 // user is who to be.
@@ -77,7 +80,7 @@ func patience(user string) time.Duration {
 }
 
 // identity is equal for two accesses that a connection serves alike. It has no part in RootCAs: a connection
-// that was verified stays good when the authority is renewed.
+// that was verified stays good when the authority is renewed, and the next one is verified by the new.
 func (a Access) identity() identity {
 	return identity{password: sha256.Sum256([]byte(a.Password)), tls: a.TLS}
 }

@@ -76,7 +76,7 @@ func wholeClusterAndNode() map[string]map[string]any {
 			},
 			"status": &v1alpha1.ValkeyNodeStatus{
 				Role: v1alpha1.Replica, NodeID: "id", PodPhase: "Running", ReplicationLag: 1, LinkUp: true, Slots: 1, Version: "9.0.1",
-				LastObserved: &aTime, Conditions: conditions, Spellings: map[string]v1alpha1.Spelling{"hz": {Written: "1000", Read: "500"}},
+				LastObserved: &aTime, Conditions: conditions, Certificate: "5f", Spellings: map[string]v1alpha1.Spelling{"hz": {Written: "1000", Read: "500"}},
 			},
 		},
 	}

@@ -78,6 +78,10 @@ func (w *world) actOnServers() error {
 		for _, name := range a.Nodes {
 			w.node(name).Server.Revision = w.desired.ACLRevision
 		}
+	case *actions.CopyCertificate:
+		w.copyCertificate(a)
+	case *actions.LoadCertificate:
+		w.loadCertificate(a)
 	case *actions.PrepareServers:
 		for _, p := range a.Preparations {
 			w.prepare(p)

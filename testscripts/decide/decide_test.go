@@ -86,6 +86,8 @@ var commands = map[string]func(*testscript.TestScript, bool, []string){
 	"lose":    cmdLose,    // lose pod|node|server|link|secret|object [NODE] [WHY]: something vanishes, or a ValkeyNode begins to
 	"servers": cmdServers, // servers version|used|room|keys|fieldttls NODE|all VALUE: what servers report
 	"zone":    cmdZone,    // zone NODE ZONE: where the node's Pod runs
+	"offer":   cmdOffer,   // offer SECRET REVISION|none: the spec names this TLS Secret, which holds this
+	"stuck":   cmdStuck,   // stuck [NODE...]: whose kubelet brings no new certificate
 	"tick":    cmdTick,    // tick DURATION: time passes
 	"decide":  cmdDecide,  // decide [asked]: print the decision, if asked with all the rules that were asked before
 	"act":     cmdAct,     // act: carry out the last decision on paper

@@ -162,6 +162,8 @@ var damages = []func(*world, *engine.Node){
 			n.Server.Version = "8.1.1"
 		}
 	},
+	func(w *world, _ *engine.Node) { w.offer("cart-tls", "another") },
+	func(w *world, _ *engine.Node) { w.offer("other-tls", "another") },
 	func(w *world, _ *engine.Node) { w.At = w.At.Add(time.Minute) },
 	func(w *world, _ *engine.Node) { w.editSetting("hz", []string{"1000"}) },
 	func(_ *world, n *engine.Node) { drift(n, "hz", "50") },
@@ -190,6 +192,10 @@ func (w *world) unsafe(d engine.Decision) string {
 		return w.recordsUnseen(a)
 	case *actions.PrepareServers:
 		return w.handsOutHeldSlots(a)
+	case *actions.CopyCertificate:
+		if w.desired.Problem != "" && a.Secret != w.Certificate.CopiedFrom {
+			return "takes another TLS Secret from a spec that does not resolve"
+		}
 	case *actions.RecordTarget:
 		if w.desired.Problem != "" {
 			return "takes up a spec that does not resolve"

@@ -20,6 +20,8 @@ type world struct {
 	last    engine.Decision
 	// named are the names ever given: a node's name is never used twice.
 	named map[string]bool
+	// stuck are the nodes whose server gets no new certificate.
+	stuck []string
 	// held are the slots that a node's server holds, whether it can be heard or not.
 	held map[string][]engine.SlotRange
 }

@@ -210,6 +210,9 @@ type ValkeyNodeStatus struct {
 	// Settings that the server took and gives back in words that the operator does not know for the same.
 	Spellings map[string]Spelling `json:"spellings,omitempty"`
 
+	// What the server was last seen to serve: the SHA-256 over the contents of the TLS Secret.
+	Certificate string `json:"certificate,omitempty"`
+
 	// When the server last answered.
 	LastObserved *Time `json:"lastObserved,omitempty"`
 
