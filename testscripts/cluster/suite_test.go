@@ -104,17 +104,37 @@ func (s *suite) valkeyBinary(version, program string) string {
 	return filepath.Join(s.cache, "bin", "valkey", version, program)
 }
 
-func TestScenarios(t *testing.T) {
-	testscript.Run(t, testscript.Params{
-		Dir: "scenarios", Cmds: commands,
+func TestScenarios(t *testing.T) { testscript.Run(t, scripts("scenarios")) }
+
+// TestMeasured runs the scenarios under a verifying client, one after the other: what two of them do at once on a small
+// machine says nothing of either.
+func TestMeasured(t *testing.T) { testscript.RunT(inTurn{t}, scripts("measured")) }
+
+func scripts(dir string) testscript.Params {
+	return testscript.Params{
+		Dir: dir, Cmds: commands,
 		RequireExplicitExec: true, RequireUniqueNames: true,
 		Setup: func(e *testscript.Env) error {
 			s := &scenario{suite: &shared}
 			e.Values[scenarioKey{}] = s
 			return s.setUp(e)
 		},
-	})
+	}
 }
+
+// inTurn is a testing.T whose subtests do not run in parallel.
+type inTurn struct{ *testing.T }
+
+// Parallel does nothing.
+func (inTurn) Parallel() {}
+
+// Run runs a scenario.
+func (t inTurn) Run(name string, f func(testscript.T)) {
+	t.T.Run(name, func(t *testing.T) { f(inTurn{t}) })
+}
+
+// Verbose says that the log is shown.
+func (inTurn) Verbose() bool { return testing.Verbose() }
 
 // newNamespace makes a namespace that enforces the restricted Pod Security
 // Standard, and returns what removes it.

@@ -57,6 +57,7 @@ type Watch struct {
 type answer struct {
 	at     time.Time
 	server *engine.Server
+	stream stream
 }
 
 // Start begins to watch.
@@ -102,7 +103,7 @@ func (w *Watch) round(ctx context.Context) {
 	}
 	timed, cancel := context.WithTimeout(ctx, roundTime)
 	defer cancel()
-	answers, errs := make([]*engine.Server, len(servers)), make([]error, len(servers))
+	answers, errs := make([]answer, len(servers)), make([]error, len(servers))
 	var asking sync.WaitGroup
 	for i, s := range servers {
 		asking.Go(func() { answers[i], errs[i] = w.ask(timed, s) })
@@ -116,26 +117,34 @@ func (w *Watch) round(ctx context.Context) {
 // cluster is the one that the pool keeps connections of.
 var cluster = types.NamespacedName{Name: "watched"}
 
-func (w *Watch) ask(ctx context.Context, s Server) (*engine.Server, error) {
+func (w *Watch) ask(ctx context.Context, s Server) (answer, error) {
 	to := valkey.Target{Cluster: cluster, PodUID: s.Name, Address: s.Address, Hostname: s.Hostname}
-	return w.pool.Ask(ctx, to, valkey.Access{Password: w.options.Password, TLS: w.options.TLS, RootCAs: w.options.RootCAs}, nil)
+	access := valkey.Access{Password: w.options.Password, TLS: w.options.TLS, RootCAs: w.options.RootCAs}
+	server, err := w.pool.Ask(ctx, to, access, nil)
+	if err != nil {
+		return answer{}, err
+	}
+	replies, err := w.pool.Servers(map[string]valkey.Target{s.Name: to}, access).Do(ctx, s.Name, []string{"INFO", "replication"})
+	if err != nil {
+		return answer{}, err
+	}
+	return answer{server: server, stream: streamOf(replies[0].Text)}, replies[0].Err
 }
 
 // known is what every server said in this round, or a moment ago if it is only slow.
-func (w *Watch) known(servers []Server, answers []*engine.Server, errs []error) []*engine.Server {
+func (w *Watch) known(servers []Server, answers []answer, errs []error) []*engine.Server {
 	now, heard := time.Now(), map[string]answer{}
-	var known []*engine.Server
 	for i, s := range servers {
 		last, before := w.heard[s.Name]
 		if errs[i] == nil {
-			last, before = answer{now, answers[i]}, true
+			last, before = answers[i], true
+			last.at = now
 		}
 		slow := valkey.Silence(errs[i]) == valkey.SilenceTimeout && now.Sub(last.at) < grace
 		if before && (errs[i] == nil || slow) {
 			heard[s.Name] = last
-			known = append(known, last.server)
 		}
 	}
 	w.heard = heard
-	return known
+	return whole(heard)
 }
