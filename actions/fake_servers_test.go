@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 
 	"valkey.gomomento.com/operator/actions"
 )
@@ -25,17 +26,22 @@ type server struct {
 	// refuses is the error reply to a command, by its first two words.
 	refuses map[string]string
 	down    bool
+	// silence is the error of a server that is down, nil for one whose port refuses.
+	silence error
 	// ends is called when the server is told to shut down, and ends instead of replying.
 	ends  func()
 	heard []string
 }
 
-var errDown = errors.New("connection refused")
+var errDown error = syscall.ECONNREFUSED
 
 // Do implements actions.Valkey.
 func (s servers) Do(_ context.Context, node string, commands ...[]string) ([]actions.Reply, error) {
 	one := s[node]
 	if one == nil || one.down {
+		if one != nil && one.silence != nil {
+			return nil, one.silence
+		}
 		return nil, errDown
 	}
 	one.Lock()
@@ -83,7 +89,7 @@ func (s servers) clear() {
 
 var questions = []string{
 	"CLUSTER MYID", "CLUSTER NODES", "DBSIZE", "ACL LIST", "ROLE",
-	"CLUSTER GETSLOTMIGRATIONS", "FUNCTION DUMP",
+	"CLUSTER GETSLOTMIGRATIONS", "FUNCTION DUMP", "CLUSTER INFO",
 }
 
 // asks says that the command is a question, whatever its arguments.

@@ -3,6 +3,7 @@ package actions
 import (
 	"context"
 	"errors"
+	"strconv"
 	"syscall"
 
 	"valkey.gomomento.com/operator/engine"
@@ -39,7 +40,8 @@ func (a *ForceFailover) Execute(ctx context.Context, env Env) error {
 }
 
 // heir is the voice of the replica that is to succeed, as long as the primary
-// does not answer and nobody has seen another in its place; nil otherwise.
+// does not answer, nobody has seen another in its place, and no other replica has
+// received more of its writes; nil otherwise.
 func (vs voices) heir(s engine.Succession) *voice {
 	replica := vs.of(s.ID)
 	if replica == nil || replica.node != s.Node || vs.of(s.PrimaryID) != nil || !replica.inShard(s) {
@@ -49,8 +51,20 @@ func (vs voices) heir(s engine.Succession) *voice {
 		if before, known := v.member(s.PrimaryID); known && len(before.slots) == 0 {
 			return nil
 		}
+		if v.self().primary == s.PrimaryID && v.offset() > replica.offset() {
+			return nil
+		}
 	}
 	return replica
+}
+
+// offset is how many bytes of its primary's writes a replica has received.
+func (v *voice) offset() int64 {
+	n, err := strconv.ParseInt(infoField(v.info, "slave_repl_offset"), 10, 64)
+	if err != nil {
+		return -1
+	}
+	return n
 }
 
 // certainlyDead says that the primary's server has ended for good, or that its

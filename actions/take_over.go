@@ -2,17 +2,31 @@ package actions
 
 import (
 	"context"
+	"errors"
+	"maps"
+	"slices"
+	"sync"
+	"time"
 
 	"valkey.gomomento.com/operator/engine"
+)
+
+const (
+	// rejoinPatience is how long a takeover waits for the survivors to believe in
+	// their new majority: half a second with the shortened node timeout.
+	rejoinPatience = 1500 * time.Millisecond
+	// rejoinInterval is how often they are asked meanwhile.
+	rejoinInterval = 20 * time.Millisecond
 )
 
 // TakeOver makes a replica the primary without any vote, where too few primaries
 // are left to elect one.
 //
 // Nobody else checks it: two primaries of one shard would both take writes, and
-// those of one of them would be lost. So the old primary's server must have
-// ended, by the word of the API server and not by silence; and the replica
-// itself must have lost the majority, since it could be elected otherwise.
+// those of one of them would be lost. So the old primary and so many others must
+// have ended that the rest can elect nobody, by the word of the API server and
+// not by silence: those that are silent may be a majority that hears each other.
+// And nobody may still have a link to the old primary.
 type TakeOver struct {
 	Succession engine.Succession `expr:"succession"`
 }
@@ -22,28 +36,151 @@ func (a *TakeOver) String() string { return describe(a.Succession) }
 
 // Execute implements Action.
 func (a *TakeOver) Execute(ctx context.Context, env Env) error {
-	if a.Succession.Node == "" {
+	s := a.Succession
+	if s.Node == "" {
 		return nil
 	}
 	heard, _ := canvass(ctx, env, "replication")
-	replica := heard.heir(a.Succession)
-	if replica == nil || replica.hasQuorum() {
+	replica := heard.heir(s)
+	if replica == nil || replica.hasQuorum() || heard.reach(s.PrimaryID) {
 		return nil
 	}
-	ended, err := serverEnded(ctx, env, a.Succession.Primary)
-	if err != nil || !ended {
+	voters, ended, err := endedVoters(ctx, env, heard, replica)
+	if err != nil || !slices.Contains(ended, s.PrimaryID) || voters-len(ended) > voters/2 {
 		return err
 	}
-	return succeed(ctx, env, a.Succession, "TAKEOVER")
+	takeOver := func() error { return succeed(ctx, env, s, "TAKEOVER") }
+	if voters-len(ended)+1 <= voters/2 {
+		return takeOver() // The next one may make a majority.
+	}
+	return hurried(ctx, env, heard, takeOver)
 }
 
-// hasQuorum says that the server has links to a majority of the voters.
+// hasQuorum says that the server reaches a majority of the voters, as far as it
+// can tell.
 func (v view) hasQuorum() bool {
 	voters, reached := v.voters(), 0
 	for _, m := range voters {
-		if m.linked && !m.is("fail") {
+		if m.reachable() {
 			reached++
 		}
 	}
 	return reached > len(voters)/2
+}
+
+// reachable says that there is a link to the member and no doubt about it. A link
+// that is still being opened, to an address that is gone, counts as one for Valkey.
+func (m member) reachable() bool { return m.linked && !m.is("fail") && !m.is("fail?") }
+
+// reach says that somebody can reach the member.
+func (vs voices) reach(id string) bool {
+	return slices.ContainsFunc(vs, func(v voice) bool {
+		m, known := v.member(id)
+		return known && m.reachable()
+	})
+}
+
+// endedVoters are how many voters the replica knows, and which of them have ended
+// for good.
+func endedVoters(ctx context.Context, env Env, heard voices, replica *voice) (voters int, ended []string, err error) {
+	all := replica.voters()
+	for _, voter := range all {
+		gone, err := memberEnded(ctx, env, heard, voter.id)
+		if err != nil {
+			return 0, nil, err
+		}
+		if gone {
+			ended = append(ended, voter.id)
+		}
+	}
+	return len(all), ended, nil
+}
+
+// memberEnded says that the member's server has ended for good. One that no node
+// is known to bear is gone with its node, unless a node that nobody knows by its
+// server may be the one.
+func memberEnded(ctx context.Context, env Env, heard voices, id string) (bool, error) {
+	if heard.of(id) != nil {
+		return false, nil
+	}
+	anonymous := false
+	for _, n := range env.Snapshot.Nodes {
+		if n.LastID == id || n.Server != nil && n.Server.ID == id {
+			return serverEnded(ctx, env, n.Name)
+		}
+		runs := n.Pod != nil && !n.Pod.Ended()
+		answers := slices.ContainsFunc(heard, func(v voice) bool { return v.node == n.Name })
+		anonymous = anonymous || runs && !answers && n.LastID == "" && n.Server == nil
+	}
+	return !anonymous, nil
+}
+
+// hurried takes over with a short node timeout on those that survive. A primary
+// that finds itself in a majority again waits for the node timeout, at most five
+// seconds of it, before it serves clients (clusterUpdateState in
+// valkey/src/cluster_legacy.c). Afterwards they get back what they had. What a kill
+// leaves undone is undone as any setting that is not as it should be.
+func hurried(ctx context.Context, env Env, heard voices, takeOver func() error) error {
+	before, asked := timeouts(ctx, env, heard)
+	nodes := slices.Sorted(maps.Keys(before))
+	hurry := setTimeouts(ctx, env, nodes, func(string) string { return shortNodeTimeout })
+	err := takeOver()
+	if err == nil {
+		err = poll(ctx, rejoinPatience, rejoinInterval, func() (bool, error) { return allOK(ctx, env, nodes) })
+	}
+	usual := func(node string) string {
+		if before[node] == shortNodeTimeout { // A kill left it so.
+			return env.Desired.Node.Settings[nodeTimeout]
+		}
+		return before[node]
+	}
+	return errors.Join(asked, hurry, err, setTimeouts(ctx, env, nodes, usual))
+}
+
+// timeouts are the node timeouts of the servers, by their node.
+func timeouts(ctx context.Context, env Env, heard voices) (map[string]string, error) {
+	var guard sync.Mutex
+	found := map[string]string{}
+	err := each(ctx, heard, func(ctx context.Context, v voice) error {
+		texts, err := ask(ctx, env, v.node, command("CONFIG GET", nodeTimeout))
+		if err != nil {
+			return err
+		}
+		settings, err := parseSettings(texts[0])
+		if err != nil {
+			return err
+		}
+		guard.Lock()
+		defer guard.Unlock()
+		found[v.node] = settings[nodeTimeout]
+		return nil
+	})
+	return found, err
+}
+
+const (
+	nodeTimeout = "cluster-node-timeout"
+	// shortNodeTimeout is the least that Valkey waits, in milliseconds.
+	shortNodeTimeout = "500"
+)
+
+// setTimeouts sets the node timeout of each server, if there is one to set.
+func setTimeouts(ctx context.Context, env Env, nodes []string, timeout func(node string) string) error {
+	return each(ctx, nodes, func(ctx context.Context, node string) error {
+		if timeout(node) == "" {
+			return nil
+		}
+		return tell(ctx, env, node, [][]string{command("CONFIG SET", nodeTimeout, timeout(node))})
+	})
+}
+
+// allOK says that all of the servers serve clients.
+func allOK(ctx context.Context, env Env, nodes []string) (bool, error) {
+	for _, node := range nodes {
+		texts, err := ask(ctx, env, node, command("CLUSTER INFO"))
+		if err != nil || infoField(texts[0], "cluster_state") != "ok" {
+			return false, err
+		}
+	}
+	return true, nil
 }
