@@ -3,7 +3,6 @@ package actions_test
 import (
 	"strings"
 	"testing"
-	"time"
 
 	corev1 "k8s.io/api/core/v1"
 
@@ -195,10 +194,9 @@ func TestRetireNodesOfRealServers(t *testing.T) {
 			f := form(t, version, 6)
 			f.employ(t, f.names...)
 			f.changesNothing(t, f.retiring("a"))
-			started := time.Now()
-			f.run(t, f.retiring("e", "f"))
-			t.Logf("two replicas retired in %v", time.Since(started))
 			left := f.names[:4]
+			took := f.until(t, f.retiring("e", "f"), func() bool { return len(f.world.names(t, &corev1.PodList{})) == 4 })
+			t.Logf("two replicas retired in %v", took)
 			f.await(t, "all have forgotten them", left, func(_ string, s *engine.Server) bool {
 				return len(s.Peers) == 4 && s.ClusterOK
 			})
@@ -213,10 +211,7 @@ func TestRetireNodesOfRealServers(t *testing.T) {
 func (f *formation) refuseShutdown(t *testing.T) {
 	t.Helper()
 	f.do(t, "d", "ACL", "SETUSER", "_momento_operator", "-shutdown")
-	f.run(t, f.retiring("d"))
-	if p := (&corev1.Pod{}); f.get(t, "d", p) {
-		t.Error("the Pod is still there")
-	}
+	f.until(t, f.retiring("d"), func() bool { return !f.get(t, "d", &corev1.Pod{}) })
 	if n := f.ask(t, "a"); n.Peer(f.ids["d"]) == nil {
 		t.Error("it was forgotten while it lives")
 	}

@@ -2,6 +2,7 @@ package actions_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"valkey.gomomento.com/operator/actions"
@@ -98,8 +99,9 @@ func TestUnmarkSlotsOfRealServers(t *testing.T) {
 			for _, name := range []string{"a", "b", "c"} {
 				all.Unmarkings = append(all.Unmarkings, engine.Unmarking{Node: name, ID: f.ids[name], Slots: []int{5, 6, 7}})
 			}
-			f.twice(t, all)
-			f.marked(t, map[string][]int{"a": {6, 7}, "b": {6}, "c": {7}, "d": {6, 7}, "e": {6}, "f": {7}})
+			f.until(t, all, func() bool {
+				return f.marked(t, map[string][]int{"a": {6, 7}, "b": {6}, "c": {7}, "d": {6, 7}, "e": {6}, "f": {7}})
+			})
 			f.run(t, carrying(f.migration("a", "c", engine.SlotRange{From: 7, To: 7})))
 			if !f.holds(t, "c", engine.SlotRange{From: 7, To: 7}) {
 				t.Error("the slot was not carried to its end")
@@ -108,14 +110,17 @@ func TestUnmarkSlotsOfRealServers(t *testing.T) {
 	}
 }
 
-// marked waits until just these slots are marked; replicas have the marks of their primaries.
-func (f *formation) marked(t *testing.T, want map[string][]int) {
+// marked says that just these slots are marked; replicas have the marks of their primaries.
+func (f *formation) marked(t *testing.T, want map[string][]int) bool {
 	t.Helper()
-	f.await(t, fmt.Sprintf("marks are %v", want), f.names, func(name string, s *engine.Server) bool {
+	for _, name := range f.names {
 		var have []int
-		for _, m := range s.Marks {
+		for _, m := range f.ask(t, name).Marks {
 			have = append(have, m.Slot)
 		}
-		return fmt.Sprint(have) == fmt.Sprint(want[name])
-	})
+		if !slices.Equal(have, want[name]) {
+			return false
+		}
+	}
+	return true
 }
