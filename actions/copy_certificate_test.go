@@ -3,6 +3,7 @@ package actions_test
 import (
 	"bytes"
 	"maps"
+	"slices"
 	"testing"
 	"time"
 
@@ -66,7 +67,7 @@ func TestCopyCertificate(t *testing.T) {
 	delete(want, "notes.txt")
 	want["ca-"+revision+".crt"] = first["ca.crt"]
 	if !maps.EqualFunc(got.Data, want, bytes.Equal) || objects.CopiedRevision(got.Data) != revision {
-		t.Errorf("it holds %q", maps.Keys(got.Data))
+		t.Errorf("it holds %q", slices.Sorted(maps.Keys(got.Data)))
 	}
 	w.run(t, &actions.CopyCertificate{Secret: "cart-tls", Revision: revision})
 	if again := w.copied(t); again.ResourceVersion != got.ResourceVersion {

@@ -16,13 +16,11 @@ const spreadAfter = time.Minute
 // zone has more than its share of them and a replica elsewhere could lead
 // instead. Where servers run counts, not where they were meant to.
 func (c *comparison) spreading(f *Facts) []Succession {
-	if c.creating || len(f.Rolling.Outdated) > 0 || f.Scaling.Remaining > 0 || len(c.leaving) > 0 || !c.sound(f) {
+	if c.creating || len(f.Rolling.Outdated) > 0 || f.Scaling.Remaining > 0 || len(c.leaving) > 0 {
 		return nil
 	}
-	for i := range c.seen.Nodes {
-		if c.seen.At.Sub(c.seen.Nodes[i].Created) < spreadAfter {
-			return nil
-		}
+	if !c.sound(f) || !c.quiet() {
+		return nil
 	}
 	leads := c.leads(func(*Node) bool { return true })
 	zones := slices.SortedFunc(maps.Keys(leads), func(a, b string) int {
@@ -41,6 +39,11 @@ func (c *comparison) spreading(f *Facts) []Succession {
 		}
 	}
 	return nil
+}
+
+// quiet says that no server was made a short while ago.
+func (c *comparison) quiet() bool {
+	return !slices.ContainsFunc(c.seen.Nodes, func(n Node) bool { return c.seen.At.Sub(n.Created) < spreadAfter })
 }
 
 // leads counts the primaries that count in every zone where a server of the

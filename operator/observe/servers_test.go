@@ -73,7 +73,7 @@ func TestServersAreAskedAndSilenceIsSaid(t *testing.T) {
 				return n[0].Server != nil && n[1].Silence == valkey.SilenceRefused && n[2].Silence == valkey.SilenceTimeout && n[3].Silence+n[4].Silence == ""
 			})
 			s := seen.Snapshot.Nodes[0].Server
-			if !strings.HasPrefix(s.Version, version+".") || s.Role != engine.Primary || s.Settings["save"] == "" || s.Settings["hz"] != "10" || s.Revision != valkeytest.Revision {
+			if !described(s, version) {
 				t.Errorf("%+v", s)
 			}
 			replies, err := seen.Servers.Do(context.Background(), "c-00001", []string{"CLUSTER", "MYID"})
@@ -82,6 +82,12 @@ func TestServersAreAskedAndSilenceIsSaid(t *testing.T) {
 			}
 		})
 	}
+}
+
+// described says that all that is asked of a server is known.
+func described(s *engine.Server, version string) bool {
+	return strings.HasPrefix(s.Version, version+".") && s.Role == engine.Primary && s.Settings["save"] != "" &&
+		s.Settings["hz"] == "10" && s.Revision == valkeytest.Revision
 }
 
 // blackHole is an address that takes connections and never says a word.

@@ -62,10 +62,6 @@ func (w *world) actOnNodes() error {
 		for _, name := range a.Nodes {
 			w.node(name).Pod.Annotations = maps.Clone(w.desired.PodAnnotations)
 		}
-	case *actions.ForgetMembers:
-		for _, gone := range a.Departed {
-			w.forget(gone)
-		}
 	default:
 		return w.actOnServers()
 	}
@@ -74,6 +70,10 @@ func (w *world) actOnNodes() error {
 
 func (w *world) actOnServers() error {
 	switch a := w.last.Args.(type) {
+	case *actions.ForgetMembers:
+		for _, gone := range a.Departed {
+			w.forget(gone)
+		}
 	case *actions.LoadACL:
 		for _, name := range a.Nodes {
 			w.node(name).Server.Revision = w.desired.ACLRevision

@@ -192,18 +192,21 @@ func (w *world) unsafe(d engine.Decision) string {
 		return w.recordsUnseen(a)
 	case *actions.PrepareServers:
 		return w.handsOutHeldSlots(a)
-	case *actions.CopyCertificate:
-		if w.desired.Problem != "" && a.Secret != w.Certificate.CopiedFrom {
-			return "takes another TLS Secret from a spec that does not resolve"
-		}
-	case *actions.RecordTarget:
-		if w.desired.Problem != "" {
-			return "takes up a spec that does not resolve"
-		}
 	case *actions.CreateNodes:
 		return w.createsTooMuch(a)
+	case *actions.CopyCertificate:
+		return w.takesUpTheRefused(a.Secret != w.Certificate.CopiedFrom)
+	case *actions.RecordTarget:
+		return w.takesUpTheRefused(true)
 	default:
 		return w.unsafeForShards(d)
+	}
+	return ""
+}
+
+func (w *world) takesUpTheRefused(news bool) string {
+	if w.desired.Problem != "" && news {
+		return "takes up a spec that does not resolve"
 	}
 	return ""
 }
@@ -292,24 +295,27 @@ func (w *world) retiresTheNeeded(a *actions.RetireNodes) string {
 		}
 	}
 	for i := range w.Nodes {
-		primary := &w.Nodes[i]
-		if primary.Server == nil || len(primary.Server.Self().Slots) == 0 || primary.ShardIndex >= w.desired.Topology.Shards {
+		n := &w.Nodes[i]
+		if n.Server == nil || len(n.Server.Self().Slots) == 0 || n.ShardIndex >= w.desired.Topology.Shards {
 			continue
 		}
-		before, after := 1, 1
-		for k := range w.Nodes {
-			if s := w.Nodes[k].Server; s != nil && s.PrimaryID == primary.Server.ID && s.LinkUp {
-				before++
-				if !gone[w.Nodes[k].Name] {
-					after++
-				}
-			}
-		}
+		before, after := w.copiesOf(n.Server, nil), w.copiesOf(n.Server, gone)
 		if after < before && after < 1+w.desired.Topology.ReplicasPerShard {
-			return "leaves a shard with too few copies: " + primary.Name
+			return "leaves a shard with too few copies: " + n.Name
 		}
 	}
 	return ""
+}
+
+// copiesOf counts the primary and its replicas in sync, without those that are gone.
+func (w *world) copiesOf(primary *engine.Server, gone map[string]bool) int {
+	copies := 1
+	for i := range w.Nodes {
+		if s := w.Nodes[i].Server; s != nil && s.PrimaryID == primary.ID && s.LinkUp && !gone[w.Nodes[i].Name] {
+			copies++
+		}
+	}
+	return copies
 }
 
 func (w *world) deletesTheLiving(a *actions.DeleteNodes) string {
