@@ -18,8 +18,10 @@ const (
 	cliRounds = 500
 	// cliPause leaves the machine to the servers between rounds.
 	cliPause = 50 * time.Millisecond
-	// cliTimeout is the time of one valkey-cli, which itself waits for ever.
-	cliTimeout = 2 * time.Second
+	// cliTimeout is the time of one valkey-cli, which itself waits for ever. To start one in a Pod takes seconds on a
+	// busy machine.
+	cliTimeout      = 2 * time.Second
+	cliInPodTimeout = 10 * time.Second
 )
 
 // cmdCliTraffic is a second opinion on the verifying client: another program, a new connection for every command.
@@ -145,15 +147,15 @@ func (t *cliTraffic) verify(ctx context.Context) error {
 // say runs valkey-cli -c against one server. With TLS it runs in the Pod, since it has to find other servers by
 // names that mean nothing on this machine.
 func (t *cliTraffic) say(ctx context.Context, pod corev1.Pod, input string, words ...string) (string, error) {
-	timed, cancel := context.WithTimeout(ctx, cliTimeout)
-	defer cancel()
-	program, args := t.cli.program, t.cli.args(&pod)
+	program, args, timeout := t.cli.program, t.cli.args(&pod), cliTimeout
 	if t.cli.ca != "" {
 		inPod := *t.cli
 		inPod.ca = "/etc/valkey/tls/ca.crt"
-		program = t.suite.kubectl()
+		program, timeout = t.suite.kubectl(), cliInPodTimeout
 		args = append([]string{"-n", pod.Namespace, "exec", "-i", pod.Name, "--", "valkey-cli"}, inPod.args(&pod)...)
 	}
+	timed, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
 	cmd := exec.CommandContext(timed, program, append(append(args, "-c"), words...)...)
 	cmd.Stdin = strings.NewReader(input)
 	var out, errs bytes.Buffer

@@ -129,10 +129,9 @@ func ofPod(path, podUID string) bool {
 }
 
 // killScript kills the one valkey-server in the cgroups of a Pod, and fails when there is none.
-const killScript = `for p in /proc/[0-9]*; do
-  if grep -q -e "$UID_DASHES" -e "$UID_UNDERSCORES" $p/cgroup 2>/dev/null && [ "$(cat $p/comm)" = valkey-server ]; then
-    kill -9 "${p#/proc/}" && exit 0
-  fi
+const killScript = `for f in $(grep -l -e "$UID_DASHES" -e "$UID_UNDERSCORES" /proc/[0-9]*/cgroup 2>/dev/null); do
+  p=${f%/cgroup}
+  if [ "$(cat "$p/comm")" = valkey-server ]; then kill -9 "${p#/proc/}" && exit 0; fi
 done
 exit 1`
 

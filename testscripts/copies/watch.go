@@ -19,7 +19,10 @@ const (
 	roundTime = 300 * time.Millisecond
 	// grace is how long a server that is only slow counts as it last answered: on a machine where much happens that is
 	// more often than not the machine. One whose port refuses or whose connection broke counts as gone at once.
-	grace = time.Second
+	grace = 2 * time.Second
+	// firstAnswers is how long the watch waits to hear from every server once BEFORE its first entry: connecting takes
+	// longer than a round may.
+	firstAnswers = 5 * time.Second
 )
 
 // A Server is where one server is reached.
@@ -48,6 +51,8 @@ type Watch struct {
 	pool    *valkey.Pool
 	book    *book
 	heard   map[string]answer
+	began   time.Time
+	begun   bool // entries are made
 	errs    []error
 	cancel  context.CancelFunc
 	rounds  sync.WaitGroup
@@ -63,7 +68,7 @@ type answer struct {
 // Start begins to watch.
 func Start(o Options) *Watch {
 	ctx, cancel := context.WithCancel(context.Background())
-	w := &Watch{options: o, pool: &valkey.Pool{}, book: newBook(o.Target), heard: map[string]answer{}, cancel: cancel}
+	w := &Watch{options: o, pool: &valkey.Pool{}, book: newBook(o.Target), heard: map[string]answer{}, began: time.Now(), cancel: cancel}
 	w.rounds.Go(func() { w.run(ctx) })
 	return w
 }
@@ -109,8 +114,10 @@ func (w *Watch) round(ctx context.Context) {
 		asking.Go(func() { answers[i], errs[i] = w.ask(timed, s) })
 	}
 	asking.Wait()
-	if ctx.Err() == nil {
-		w.book.enter(time.Now(), w.known(servers, answers, errs))
+	known, awaited := w.known(servers, answers, errs)
+	w.begun = w.begun || awaited == 0 || time.Since(w.began) > firstAnswers
+	if w.begun && ctx.Err() == nil {
+		w.book.enter(time.Now(), known)
 	}
 }
 
@@ -131,20 +138,25 @@ func (w *Watch) ask(ctx context.Context, s Server) (answer, error) {
 	return answer{server: server, stream: streamOf(replies[0].Text)}, replies[0].Err
 }
 
-// known is what every server said in this round, or a moment ago if it is only slow.
-func (w *Watch) known(servers []Server, answers []answer, errs []error) []*engine.Server {
+// known is what every server said in this round, or a moment ago if it is only slow, and how many that have never
+// answered are slow too.
+func (w *Watch) known(servers []Server, answers []answer, errs []error) (known []*engine.Server, awaited int) {
 	now, heard := time.Now(), map[string]answer{}
 	for i, s := range servers {
 		last, before := w.heard[s.Name]
-		if errs[i] == nil {
-			last, before = answers[i], true
+		slow := valkey.Silence(errs[i]) == valkey.SilenceTimeout
+		switch {
+		case errs[i] == nil:
+			last = answers[i]
 			last.at = now
+		case slow && !before:
+			awaited++
+			continue
+		case !slow || now.Sub(last.at) > grace:
+			continue
 		}
-		slow := valkey.Silence(errs[i]) == valkey.SilenceTimeout && now.Sub(last.at) < grace
-		if before && (errs[i] == nil || slow) {
-			heard[s.Name] = last
-		}
+		heard[s.Name] = last
 	}
 	w.heard = heard
-	return whole(heard)
+	return whole(heard), awaited
 }

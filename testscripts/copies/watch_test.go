@@ -29,7 +29,7 @@ func stop(t *testing.T, w *copies.Watch) copies.Report {
 	t.Helper()
 	report := w.Stop()
 	t.Log("\n" + report.String())
-	if report.Err != nil || report.Rounds < 5 {
+	if report.Err != nil || report.Rounds < 3 {
 		t.Errorf("%d rounds, %v", report.Rounds, report.Err)
 	}
 	return report
