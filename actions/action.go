@@ -44,6 +44,8 @@ type Env struct {
 	// Conf renders settings as valkey.conf, the same text for the same settings as Desired.Conf.
 	Conf func(settings map[string]string) (string, error)
 	Pods PodDefaults
+	// Known holds the operator's password as servers accept it, when no Secret holds it any more.
+	Known objects.Credentials
 }
 
 // PodDefaults are what a Pod gets that no ValkeyCluster says.

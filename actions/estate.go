@@ -108,12 +108,19 @@ func (e estate) sweep(ctx context.Context, env Env) error {
 		})
 	}
 	for _, obj := range e.rest {
-		steps = append(steps, func(ctx context.Context) error {
-			if !obj.GetDeletionTimestamp().IsZero() {
-				return nil
-			}
-			return remove(ctx, env, obj)
-		})
+		steps = append(steps, func(ctx context.Context) error { return removeRest(ctx, env, obj) })
 	}
 	return each(ctx, steps, func(ctx context.Context, step func(context.Context) error) error { return step(ctx) })
+}
+
+// removeRest deletes an object once; of a Secret it takes the finalizer, which
+// is there for people who delete it from under a cluster.
+func removeRest(ctx context.Context, env Env, obj client.Object) error {
+	if secret, ok := obj.(*corev1.Secret); ok {
+		return removeSecret(ctx, env, secret)
+	}
+	if !obj.GetDeletionTimestamp().IsZero() {
+		return nil
+	}
+	return remove(ctx, env, obj)
 }

@@ -1,7 +1,6 @@
 package actions_test
 
 import (
-	"maps"
 	"testing"
 
 	corev1 "k8s.io/api/core/v1"
@@ -108,46 +107,5 @@ func TestApplyObjectsAdoptsWhatLostItsOwner(t *testing.T) {
 	service := &corev1.Service{}
 	if w.get(t, "cart", service); objects.ControllerUID(service) != w.Cluster.UID {
 		t.Error("it has no owner")
-	}
-}
-
-func TestCreateCredentials(t *testing.T) {
-	w := newWorld(t, cluster())
-	w.run(t, &actions.CreateCredentials{})
-	first := &corev1.Secret{}
-	w.get(t, "cart-operator-auth", first)
-	if operator, repl := objects.Passwords(first.Data); len(operator) != 128 || len(repl) != 128 || operator == repl {
-		t.Errorf("passwords of %d and %d characters", len(operator), len(repl))
-	}
-	w.run(t, &actions.CreateCredentials{})
-	second := &corev1.Secret{}
-	w.get(t, "cart-operator-auth", second)
-	if !maps.EqualFunc(first.Data, second.Data, func(a, b []byte) bool { return string(a) == string(b) }) {
-		t.Error("the passwords were changed")
-	}
-}
-
-func TestCreateCredentialsNeverOverwrites(t *testing.T) {
-	damaged := objects.AuthSecret(cluster())
-	damaged.Data[objects.ReplPasswordKey] = []byte("short")
-	foreign := objects.AuthSecret(cluster())
-	foreign.OwnerReferences[0].UID = "another"
-	cases := map[string]struct {
-		secret *corev1.Secret
-		says   string
-	}{
-		"a damaged one": {damaged, `Secret "cart-operator-auth" in namespace "shop" is damaged`},
-		"a foreign one": {foreign, "does not belong to this cluster"},
-	}
-	for name, c := range cases {
-		t.Run(name, func(t *testing.T) {
-			w := newWorld(t, cluster(), c.secret)
-			w.fails(t, &actions.CreateCredentials{}, c.says)
-			live := &corev1.Secret{}
-			w.get(t, "cart-operator-auth", live)
-			if string(live.Data[objects.ReplPasswordKey]) != string(c.secret.Data[objects.ReplPasswordKey]) {
-				t.Error("it was overwritten")
-			}
-		})
 	}
 }

@@ -52,9 +52,9 @@ func usersOf(t *testing.T, version string) string {
 	var got engine.Desired
 	got, _, err = d.Derive(derivation.Input{
 		Name: "cart", Namespace: "shop", Cluster: v1alpha1.ValkeyClusterSpec{ConfigRef: "small", Shards: 3, ReplicasPerShard: 1},
-		Chain:        derivation.Chain{Configs: []derivation.NamedConfig{config}},
-		Images:       map[string]v1alpha1.ValkeyImageSpec{"valkey": {Repository: "valkey", Tag: version, Version: version + ".1"}},
-		OperatorHash: hashOf(valkeytest.Password), ReplHash: hashOf(replPassword),
+		Chain:          derivation.Chain{Configs: []derivation.NamedConfig{config}},
+		Images:         map[string]v1alpha1.ValkeyImageSpec{"valkey": {Repository: "valkey", Tag: version, Version: version + ".1"}},
+		OperatorHashes: []string{hashOf(valkeytest.Password)}, ReplHashes: []string{hashOf(replPassword)},
 	})
 	if err != nil || got.Problem != "" {
 		t.Fatalf("problem %q, error %v", got.Problem, err)

@@ -25,6 +25,7 @@ func Diff(s Snapshot, d Desired) *Facts {
 		Certificate: c.certificate(),
 	}
 	f.Working = f.Cluster.Guarded && !f.Cluster.Paused && !f.Cluster.Deleting
+	f.Credentials = c.credentials()
 	f.Slots = c.slots()
 	f.Members.Agreed = c.agreed()
 	f.Members.Departed = c.departed()

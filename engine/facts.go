@@ -20,6 +20,8 @@ type Facts struct {
 	Shards  []ShardFacts `expr:"shards"`
 	// Certificate is empty without TLS.
 	Certificate CertificateFacts `expr:"certificate"`
+	// Credentials say what is due about the system passwords.
+	Credentials CredentialFacts `expr:"credentials"`
 }
 
 // ClusterFacts describe the ValkeyCluster object.

@@ -15,6 +15,11 @@ type Snapshot struct {
 	Auth *Auth
 	// Certificate is the cluster's certificate; nil without TLS.
 	Certificate *Certificate
+	// NextAuth is the Secret beside it, which exists only while Auth is replaced; nil when there is none.
+	NextAuth *NextAuth
+	// KnownHash is the SHA-256 of the password by which servers have last let the operator in, looked for only while Auth
+	// is gone or damaged: what the running operator remembers.
+	KnownHash string
 	// Objects are the owned objects found by name, Pods and ValkeyNodes aside.
 	Objects []Object
 	// Nodes are the cluster's ValkeyNodes, sorted by name.
@@ -40,6 +45,9 @@ type Cluster struct {
 	Target *Topology
 	// Kept is the topology of the last spec that was accepted, nil before there was one.
 	Kept *Topology
+	// Rotation is the value of the annotation that asks for new system passwords, "" without it; Rotated is the last
+	// value that was carried out.
+	Rotation, Rotated string
 }
 
 // A Topology is how many servers a cluster has.
@@ -49,15 +57,6 @@ type Topology struct {
 
 // Nodes is how many servers the topology asks for.
 func (t Topology) Nodes() int { return t.Shards * (1 + t.ReplicasPerShard) }
-
-// An Auth names the system passwords by their SHA-256, 64 hex characters each;
-// a field is empty when its key is missing from the Secret or malformed.
-type Auth struct {
-	OperatorHash, ReplHash string
-}
-
-// Whole says that both passwords are there and well formed.
-func (a *Auth) Whole() bool { return a != nil && a.OperatorHash != "" && a.ReplHash != "" }
 
 // An Object is one owned Kubernetes object, or the wish for one.
 type Object struct {
@@ -184,6 +183,10 @@ type Server struct {
 	Settings map[string]string
 	// Revision is the ACL revision it has loaded, "" when it has none.
 	Revision string
+	// ReplHash is the SHA-256 of the password that it logs in to a primary with, "" when it has none or does not tell.
+	ReplHash string
+	// ReplAccepts are the SHA-256 of the passwords by which it lets others in to replicate from it, sorted.
+	ReplAccepts []string
 	// Migrations are the slot migration jobs it takes part in and that have not
 	// ended, and the last one of its exports that failed (CLUSTER
 	// GETSLOTMIGRATIONS, Valkey 9.0); nil on a server that has no such jobs.

@@ -11,6 +11,8 @@ const (
 	ClusterFinalizer = "valkey.gomomento.com/cleanup"
 	// NodeFinalizer keeps a ValkeyNode until its Pod is gone.
 	NodeFinalizer = "valkey.gomomento.com/node-cleanup"
+	// SecretFinalizer keeps the system passwords readable until the operator has seen that they are deleted.
+	SecretFinalizer = "valkey.gomomento.com/passwords"
 )
 
 // Labels of the objects here.
@@ -32,6 +34,15 @@ const (
 // refreshed for.
 const RevisionAnnotation = "valkey.gomomento.com/acl-revision"
 
+// Annotations about the system passwords.
+const (
+	// RotationAnnotation on a ValkeyCluster asks for new ones whenever its value is new; on the Secret with the new ones it
+	// says which value that was.
+	RotationAnnotation = "valkey.gomomento.com/rotate-system-passwords"
+	// AdoptedAnnotation on the Secret beside the main one says that its passwords are the ones to use.
+	AdoptedAnnotation = "valkey.gomomento.com/adopted"
+)
+
 // Keys of the ConfigMaps and of the Secret.
 const (
 	ConfKey             = "valkey.conf"
@@ -39,6 +50,8 @@ const (
 	OperatorPasswordKey = "operator-password"
 	ReplPasswordKey     = "repl-password"
 	PrimaryAuthKey      = "primaryauth.conf"
+	// previousPrefix begins the keys of the passwords that a rotation replaces.
+	previousPrefix = "previous-"
 )
 
 // Ports of every server: clients' and the cluster bus's, which is always 10000 above.
@@ -56,6 +69,9 @@ func ACLName(cluster string) string { return cluster + "-acl" }
 
 // AuthName is the Secret with the system passwords.
 func AuthName(cluster string) string { return cluster + "-operator-auth" }
+
+// NextAuthName is the Secret that is there while the one with the system passwords is replaced.
+func NextAuthName(cluster string) string { return AuthName(cluster) + "-next" }
 
 // ConfigName is the ConfigMap with a node's valkey.conf.
 func ConfigName(node string) string { return node + "-config" }

@@ -139,14 +139,14 @@ func TestCanonicalSeesEveryManagedField(t *testing.T) {
 
 func TestPasswords(t *testing.T) {
 	first, second := objects.AuthSecret(cluster()).Data, objects.AuthSecret(cluster()).Data
-	operator, repl := objects.Passwords(first)
-	if len(operator) != 128 || len(repl) != 128 || operator == repl {
-		t.Errorf("passwords of %d and %d characters", len(operator), len(repl))
+	c := objects.Passwords(first)
+	if len(c.Operator) != 128 || len(c.Repl) != 128 || c.Operator == c.Repl {
+		t.Errorf("passwords of %d and %d characters", len(c.Operator), len(c.Repl))
 	}
-	if string(first["primaryauth.conf"]) != "primaryauth "+repl+"\n" {
+	if string(first["primaryauth.conf"]) != "masterauth "+c.Repl+"\n" {
 		t.Error("valkey.conf would include another password")
 	}
-	if another, _ := objects.Passwords(second); another == operator {
+	if objects.Passwords(second).Operator == c.Operator {
 		t.Error("two clusters have the same password")
 	}
 	for name, damage := range map[string]func(map[string][]byte){
@@ -157,8 +157,8 @@ func TestPasswords(t *testing.T) {
 	} {
 		data := objects.AuthSecret(cluster()).Data
 		damage(data)
-		if operator, repl := objects.Passwords(data); operator == "" || repl != "" {
-			t.Errorf("%s: repl-password %q passes", name, repl)
+		if c := objects.Passwords(data); c.Operator == "" || c.Repl != "" {
+			t.Errorf("%s: repl-password %q passes", name, c.Repl)
 		}
 	}
 }

@@ -28,10 +28,10 @@ type Input struct {
 	Roles  map[string]v1alpha1.ValkeyRoleSpec
 	// Operator is the operator's own configuration.
 	Operator Defaults
-	// OperatorHash and ReplHash are the SHA-256 of the system users' passwords,
-	// 64 lowercase hex characters, "" while there is no Secret. Without them the
+	// OperatorHashes and ReplHashes are the SHA-256 of the passwords that the
+	// system users may have, 64 lowercase hex characters each. Without them the
 	// system users are off.
-	OperatorHash, ReplHash string
+	OperatorHashes, ReplHashes []string
 	// TLSProblem is what a check of the TLS Secret found, "" when nothing. It
 	// becomes the Problem when nothing else is wrong.
 	TLSProblem string

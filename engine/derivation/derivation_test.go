@@ -39,7 +39,7 @@ func plain() derivation.Input {
 		Roles: map[string]v1alpha1.ValkeyRoleSpec{"reader": {
 			Categories: []v1alpha1.CategoryRule{{Name: "read", Access: v1alpha1.Allow}},
 		}},
-		OperatorHash: hash, ReplHash: hash,
+		OperatorHashes: []string{hash}, ReplHashes: []string{hash},
 	}
 }
 
@@ -95,7 +95,7 @@ func TestEveryInputCounts(t *testing.T) {
 		"the image": func(in *derivation.Input) {
 			in.Images["v9"] = v1alpha1.ValkeyImageSpec{Repository: "r", Tag: "9.0.1", Version: "9.0.1"}
 		},
-		"the operator's hash": func(in *derivation.Input) { in.OperatorHash = strings.Repeat("a", 64) },
+		"the operator's hash": func(in *derivation.Input) { in.OperatorHashes = []string{strings.Repeat("a", 64)} },
 		"the TLS problem":     func(in *derivation.Input) { in.TLSProblem = "no data" },
 		"the chain's problem": func(in *derivation.Input) { in.Chain.Problem, in.Chain.Reason = "gone", "ConfigNotFound" },
 		"the annotations":     func(in *derivation.Input) { in.Cluster.PodAnnotations = map[string]string{"a": "b"} },
@@ -195,7 +195,7 @@ func BenchmarkDeriveMiss(b *testing.B) {
 			in.Cluster.ACL = users(size.users, size.permissions)
 			b.ReportAllocs()
 			for i := 0; b.Loop(); i++ {
-				in.OperatorHash = fmt.Sprintf("%064x", i)
+				in.OperatorHashes = []string{fmt.Sprintf("%064x", i)}
 				derive(b, d, in)
 			}
 		})

@@ -10,16 +10,16 @@ import (
 
 // filled is an Input in the shape of #Input of cue/derive, defaults included.
 type filled struct {
-	Name         string                              `json:"name"`
-	Namespace    string                              `json:"namespace"`
-	Cluster      v1alpha1.ValkeyClusterSpec          `json:"cluster"`
-	Chain        []layer                             `json:"chain"`
-	Images       map[string]v1alpha1.ValkeyImageSpec `json:"images"`
-	Roles        map[string]v1alpha1.ValkeyRoleSpec  `json:"roles"`
-	Operator     operator                            `json:"operator"`
-	MemoryBytes  int64                               `json:"memoryBytes,omitempty"`
-	OperatorHash string                              `json:"operatorHash"`
-	ReplHash     string                              `json:"replHash"`
+	Name           string                              `json:"name"`
+	Namespace      string                              `json:"namespace"`
+	Cluster        v1alpha1.ValkeyClusterSpec          `json:"cluster"`
+	Chain          []layer                             `json:"chain"`
+	Images         map[string]v1alpha1.ValkeyImageSpec `json:"images"`
+	Roles          map[string]v1alpha1.ValkeyRoleSpec  `json:"roles"`
+	Operator       operator                            `json:"operator"`
+	MemoryBytes    int64                               `json:"memoryBytes,omitempty"`
+	OperatorHashes []string                            `json:"operatorHashes"`
+	ReplHashes     []string                            `json:"replHashes"`
 }
 
 // operator mirrors #Operator.
@@ -48,13 +48,13 @@ type layerSpec struct {
 func fill(in Input) filled {
 	return filled{
 		Name: in.Name, Namespace: in.Namespace,
-		Cluster:      cluster(in.Cluster),
-		Chain:        layers(in.Chain.Configs),
-		Images:       orEmpty(in.Images),
-		Roles:        orEmpty(in.Roles),
-		Operator:     in.Operator.filled(),
-		MemoryBytes:  memory(in.Chain.Configs),
-		OperatorHash: in.OperatorHash, ReplHash: in.ReplHash,
+		Cluster:        cluster(in.Cluster),
+		Chain:          layers(in.Chain.Configs),
+		Images:         orEmpty(in.Images),
+		Roles:          orEmpty(in.Roles),
+		Operator:       in.Operator.filled(),
+		MemoryBytes:    memory(in.Chain.Configs),
+		OperatorHashes: append([]string{}, in.OperatorHashes...), ReplHashes: append([]string{}, in.ReplHashes...),
 	}
 }
 

@@ -99,7 +99,7 @@ func (l *Loop) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result
 
 	seen, err := l.observer.Observe(timed, request.NamespacedName)
 	if errors.Is(err, observe.ErrNoCluster) {
-		return l.forget(request.NamespacedName).result()
+		return l.forget(timed, request.NamespacedName).result()
 	}
 	if err != nil {
 		return failed(err).result()
@@ -190,9 +190,7 @@ func (l *Loop) input(seen observe.Observation, read menu) derivation.Input {
 		Name: seen.Cluster.Name, Namespace: seen.Cluster.Namespace, Cluster: seen.Cluster.Spec,
 		Chain: read.chain, Images: read.images, Roles: read.roles, Operator: l.defaults,
 	}
-	if auth := seen.Snapshot.Auth; auth != nil {
-		in.OperatorHash, in.ReplHash = auth.OperatorHash, auth.ReplHash
-	}
+	in.OperatorHashes, in.ReplHashes = seen.Snapshot.SystemHashes()
 	if seen.TLS != nil {
 		in.TLSProblem = seen.TLS.Problem
 	}
@@ -241,7 +239,7 @@ func (l *Loop) act(ctx context.Context, seen observe.Observation, pass report.Pa
 		Cluster:  seen.Cluster.DeepCopy(),
 		Snapshot: pass.Snapshot, Desired: pass.Desired,
 		Kube: l.kube, Live: l.live, Valkey: seen.Servers, Shower: seen.Servers, Conf: l.deriver.Conf,
-		Carrier: seen.Servers.Carrier(seen.Credentials.Repl),
+		Carrier: seen.Servers.Carrier(seen.Credentials.Carry()), Known: seen.Credentials.Known,
 		Pods: actions.PodDefaults{
 			ClusterDomain: l.defaults.ClusterDomain,
 			PullSecrets:   extras.PullSecrets, PriorityClassName: extras.PriorityClassName, Tolerations: extras.Tolerations,
@@ -273,15 +271,6 @@ func (l *Loop) report(ctx context.Context, pass report.Pass) outcome {
 	default:
 		return conclude(pass, l.streaks.count(key, pass.Decision, time.Now()))
 	}
-}
-
-// forget drops what is kept about a cluster that is gone.
-func (l *Loop) forget(key types.NamespacedName) outcome {
-	l.reporter.Forget(key)
-	l.streaks.forget(key)
-	l.rollouts.forget(key)
-	l.wakeKeepers(l.references.forget(key))
-	return outcome{}
 }
 
 func (l *Loop) wakeKeepers(changed []reference) {

@@ -50,6 +50,8 @@ type stand struct {
 	pool    *valkey.Pool
 	loop    *controller.Loop
 	running map[string]valkey.Target
+	// dirs are the directories of the servers, which hold what their Pods have mounted.
+	dirs map[string]string
 	// repl is the password of replication.
 	repl string
 }
@@ -76,7 +78,7 @@ func newStand(t *testing.T, version string) *stand {
 	auth.Data[objects.OperatorPasswordKey] = []byte(valkeytest.Password)
 	s := &stand{
 		t: t, version: version, key: client.ObjectKeyFromObject(cluster), pool: &valkey.Pool{},
-		running: map[string]valkey.Target{}, repl: string(auth.Data[objects.ReplPasswordKey]),
+		running: map[string]valkey.Target{}, dirs: map[string]string{}, repl: string(auth.Data[objects.ReplPasswordKey]),
 	}
 	t.Cleanup(s.pool.Close)
 	s.kube = inMemory(t, cluster, auth,
@@ -148,6 +150,7 @@ func (s *stand) startPods() {
 		}
 		server := valkeytest.Start(s.t, s.version, args...)
 		s.check(os.WriteFile(filepath.Join(server.Dir, "users.acl"), []byte(users.Data[objects.ACLKey]), 0o600))
+		s.dirs[pod.Name] = server.Dir
 		s.running[pod.Name] = valkey.Target{Cluster: s.key, PodUID: string(pod.UID), Address: server.Address()}
 		s.eventually("ACL LOAD on "+pod.Name, func() bool {
 			replies, err := s.servers().Do(s.t.Context(), pod.Name, []string{"ACL", "LOAD"})
@@ -159,7 +162,7 @@ func (s *stand) startPods() {
 }
 
 func (s *stand) servers() valkey.Servers {
-	return s.pool.Servers(s.running, valkey.Access{Password: valkeytest.Password})
+	return s.pool.Servers(s.running, s.access())
 }
 
 func (s *stand) pods() []corev1.Pod {

@@ -52,11 +52,3 @@ func (o *Observer) askOne(ctx context.Context, n *engine.Node, t valkey.Target, 
 
 // reachable says that the Pod may have a server that listens.
 func reachable(p *engine.Pod) bool { return p != nil && p.IP != "" && !p.Ended() }
-
-func (o *Observer) access(seen *Observation) valkey.Access {
-	a := valkey.Access{Password: seen.Credentials.Operator}
-	if seen.TLS != nil {
-		a.TLS, a.RootCAs, a.Known = true, seen.TLS.roots(), seen.TLS.Known
-	}
-	return a
-}

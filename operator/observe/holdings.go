@@ -2,8 +2,6 @@ package observe
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"slices"
 	"strings"
@@ -74,12 +72,13 @@ func (h *holdings) ours(obj client.Object) bool {
 // snapshot is the Kubernetes half of a Snapshot.
 func (h *holdings) snapshot(now time.Time) engine.Snapshot {
 	return engine.Snapshot{
-		At:      now,
-		Cluster: clusterOf(h.cluster),
-		Auth:    h.auth(),
-		Objects: h.objects(),
-		Nodes:   h.engineNodes(),
-		Strays:  h.strays(now),
+		At:       now,
+		Cluster:  clusterOf(h.cluster),
+		Auth:     authOf(h.secret(objects.AuthName(h.cluster.Name))),
+		NextAuth: nextAuthOf(h.secret(objects.NextAuthName(h.cluster.Name))),
+		Objects:  h.objects(),
+		Nodes:    h.engineNodes(),
+		Strays:   h.strays(now),
 	}
 }
 
@@ -90,6 +89,8 @@ func clusterOf(c *v1alpha1.ValkeyCluster) engine.Cluster {
 		Paused:    c.Spec.Paused,
 		Finalizer: slices.Contains(c.Finalizers, objects.ClusterFinalizer),
 		State:     string(c.Status.State),
+		Rotation:  c.Annotations[objects.RotationAnnotation],
+		Rotated:   c.Status.RotatedPasswords,
 	}
 	if t := c.Status.KeptTopology; t != nil {
 		seen.Kept = &engine.Topology{Shards: int(t.Shards), ReplicasPerShard: int(t.ReplicasPerShard)}
@@ -124,46 +125,8 @@ func (h *holdings) objects() []engine.Object {
 	return found
 }
 
-// credentials are the passwords of the cluster's Secret, empty when there is none.
-func (h *holdings) credentials() Credentials {
-	s := h.secret()
-	if s == nil {
-		return Credentials{}
-	}
-	operator, repl := objects.Passwords(s.Data)
-	return Credentials{Operator: operator, Repl: repl}
-}
-
-func (h *holdings) auth() *engine.Auth {
-	if h.secret() == nil {
-		return nil
-	}
-	c := h.credentials()
-	return &engine.Auth{OperatorHash: hash(c.Operator), ReplHash: hash(c.Repl)}
-}
-
-func (h *holdings) secret() *corev1.Secret { return h.secretNamed(objects.AuthName(h.cluster.Name)) }
-
 // tlsCopy is the operator's copy of the TLS Secret, nil when there is none.
-func (h *holdings) tlsCopy() *corev1.Secret { return h.secretNamed(objects.TLSName(h.cluster.Name)) }
-
-func (h *holdings) secretNamed(name string) *corev1.Secret {
-	for i := range h.secrets.Items {
-		if s := &h.secrets.Items[i]; s.Name == name && h.ours(s) {
-			return s
-		}
-	}
-	return nil
-}
-
-// hash is the SHA-256 that Valkey knows a password by, "" for none.
-func hash(password string) string {
-	if password == "" {
-		return ""
-	}
-	sum := sha256.Sum256([]byte(password))
-	return hex.EncodeToString(sum[:])
-}
+func (h *holdings) tlsCopy() *corev1.Secret { return h.secret(objects.TLSName(h.cluster.Name)) }
 
 // strayAge is longer than one cache lags behind another.
 const strayAge = 10 * time.Second
@@ -192,17 +155,3 @@ func (h *holdings) strays(now time.Time) []string {
 	slices.Sort(found)
 	return found
 }
-
-// Credentials are the system passwords. They do not print.
-type Credentials struct {
-	Operator, Repl string
-}
-
-// String hides the passwords.
-func (Credentials) String() string { return "(hidden)" }
-
-// GoString hides the passwords.
-func (Credentials) GoString() string { return "observe.Credentials{(hidden)}" }
-
-// MarshalText hides the passwords.
-func (Credentials) MarshalText() ([]byte, error) { return []byte("(hidden)"), nil }

@@ -46,7 +46,7 @@ type Observation struct {
 	// Cluster is a copy that may be changed.
 	Cluster  *v1alpha1.ValkeyCluster
 	Snapshot engine.Snapshot
-	// Credentials are the system passwords, empty where Snapshot.Auth is.
+	// Credentials are the system passwords.
 	Credentials Credentials
 	// TLS is what the check of the TLS Secret found; nil when the cluster has no TLS.
 	TLS *TLS
@@ -59,7 +59,7 @@ type Observation struct {
 func (o *Observer) Observe(ctx context.Context, key types.NamespacedName) (Observation, error) {
 	seen, err := o.observe(ctx, key)
 	if errors.Is(err, ErrNoCluster) {
-		o.Pool.Keep(key)
+		o.Pool.Forget(key)
 		o.Secrets.Release(key)
 	}
 	if err != nil {
@@ -88,6 +88,7 @@ func (o *Observer) observe(ctx context.Context, key types.NamespacedName) (Obser
 		Snapshot:    owned.snapshot(o.Now()),
 	}
 	secret.into(&seen.Snapshot)
+	o.recall(key, &seen)
 	return seen, o.ask(ctx, &seen)
 }
 

@@ -115,7 +115,7 @@ func TestAClusterAsKubernetesHoldsIt(t *testing.T) {
 		held, owned = append(held, obj), append(owned, objects.Canonical(obj))
 	}
 	seen := see(t, held...)
-	if !seen.Snapshot.Auth.Whole() || len(seen.Credentials.Operator) != 128 {
+	if !seen.Snapshot.Auth.Whole() || len(seen.Credentials.Main.Operator) != 128 {
 		t.Errorf("passwords are %v", seen.Snapshot.Auth)
 	}
 	want := engine.Snapshot{
@@ -209,7 +209,7 @@ func TestPasswordsThatAreMalformedAreNone(t *testing.T) {
 }
 
 func TestPasswordsDoNotPrint(t *testing.T) {
-	c := observe.Credentials{Operator: "hunter2", Repl: "hunter3"}
+	c := observe.Credentials{Main: objects.Credentials{Operator: "hunter2", Repl: "hunter3"}, Known: objects.Credentials{Operator: "hunter4"}}
 	text, err := json.Marshal(c)
 	if err != nil {
 		t.Fatal(err)

@@ -18,8 +18,8 @@ const revisionUser = "_momento_revision"
 // nodeTimeout is asked for whether or not a node's spec records it: a bootstrap changes it live.
 const nodeTimeout = "cluster-node-timeout"
 
-// secrets are the directives whose values are passwords. They are never asked for, so that no Snapshot, and
-// no plan or log made from one, can show them.
+// secrets are the directives whose values are passwords. They are not among the settings of a Snapshot, so that
+// no plan or log made from one can show them.
 var secrets = []string{"masterauth", "primaryauth", "requirepass", "tls-client-key-file-pass", "tls-key-file-pass"}
 
 // Ask asks a server, in one round trip, for all that a Snapshot holds of it; settings are the directives
@@ -52,6 +52,8 @@ func questions(names []string, beforeMigrations bool) [][]string {
 		{"CLUSTER", "INFO"},
 		append([]string{"CONFIG", "GET"}, names...),
 		{"ACL", "GETUSER", revisionUser},
+		{"ACL", "GETUSER", replicationUser},
+		askReplication,
 	}
 	if beforeMigrations {
 		return all
@@ -90,8 +92,14 @@ func understand(r []valkeygo.ValkeyResult, names []string) (*engine.Server, erro
 	if s.Revision, err = revision(r[4]); err != nil {
 		return nil, err
 	}
-	if len(r) > 5 {
-		s.Migrations, err = migrations(r[5])
+	if s.ReplAccepts, err = passwords(r[5]); err != nil {
+		return nil, err
+	}
+	if s.ReplHash, err = replication(r[6]); err != nil {
+		return nil, err
+	}
+	if len(r) > 7 {
+		s.Migrations, err = migrations(r[7])
 	}
 	return &s, err
 }
@@ -144,20 +152,9 @@ func live(r valkeygo.ValkeyResult, names []string) (map[string]string, error) {
 
 // revision reads the reply to ACL GETUSER of the user that carries the revision.
 func revision(r valkeygo.ValkeyResult) (string, error) {
-	user, err := r.AsMap()
-	if valkeygo.IsValkeyNil(err) || forbidden(err) {
-		return "", nil
-	}
-	if err != nil {
-		return "", fmt.Errorf("read ACL GETUSER: %w", err)
-	}
-	passwords := user["passwords"]
-	hashes, err := passwords.AsStrSlice()
-	if err != nil {
-		return "", fmt.Errorf("read ACL GETUSER: %w", err)
-	}
-	if len(hashes) != 1 {
-		return "", nil
+	hashes, err := passwords(r)
+	if err != nil || len(hashes) != 1 {
+		return "", err
 	}
 	return hashes[0], nil
 }

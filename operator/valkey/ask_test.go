@@ -2,6 +2,7 @@ package valkey_test
 
 import (
 	"context"
+	"crypto/sha256"
 	"fmt"
 	"strings"
 	"testing"
@@ -31,6 +32,8 @@ func do(t *testing.T, servers valkey.Servers, node string, commands ...[]string)
 	return replies
 }
 
+func hashOf(password string) string { return fmt.Sprintf("%x", sha256.Sum256([]byte(password))) }
+
 func words(command string, args ...any) []string {
 	return strings.Fields(fmt.Sprintf(command, args...))
 }
@@ -43,6 +46,7 @@ func TestWhatAPairOfServersSaysOfItself(t *testing.T) {
 			pool, _, _ := newPool(t)
 			to := map[string]valkey.Target{"first": target(first.Address()), "second": target(second.Address())}
 			primary, replica := form(t, pool, to)
+			do(t, pool.Servers(to, access), "first", words("ACL SETUSER _momento_repl on >two >one"))
 			settings := []string{"save", "notify-keyspace-events", "SAVE", "requirepass", "primaryauth", "no-such-directive", "max*"}
 			got, err := pool.Ask(context.Background(), to["first"], access, settings)
 			if err != nil {
@@ -50,6 +54,7 @@ func TestWhatAPairOfServersSaysOfItself(t *testing.T) {
 			}
 			want := &engine.Server{
 				ID: primary, Role: engine.Primary, ClusterOK: true, CurrentEpoch: 1, Keys: 1, Revision: valkeytest.Revision,
+				ReplHash: hashOf(valkeytest.Password), ReplAccepts: []string{hashOf("two"), hashOf("one")},
 				Settings: map[string]string{
 					"cluster-node-timeout": "500", "save": "900 1", "SAVE": "900 1", "notify-keyspace-events": "",
 				},

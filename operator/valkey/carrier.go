@@ -20,7 +20,7 @@ var _ actions.Carrier = Carrier{}
 
 // Carrier moves keys between the servers, as ReplUsername with its password.
 func (s Servers) Carrier(password string) Carrier {
-	s.access.User, s.access.Password = ReplUsername, password
+	s.access.User, s.access.Password, s.access.Others, s.access.LastResort = ReplUsername, password, nil, ""
 	return Carrier{servers: s, password: password}
 }
 

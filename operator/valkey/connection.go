@@ -35,6 +35,8 @@ type connection struct {
 	redial time.Time // not before this is a failed attempt repeated
 	client valkeygo.Client
 	socket *socket
+	// accepted is the password that the server took.
+	accepted string
 	// left says that somebody has stopped waiting for the attempt.
 	left bool
 	// beforeMigrations says that the server is of a release that has no slot migration jobs. It is learnt from what
@@ -89,25 +91,36 @@ func (c *connection) close() {
 	}
 }
 
-// dial opens the connection. A loss of it later is told to broken, once.
+// dial opens the connection with the first password that the server takes. A loss of it later is told to broken, once.
 func (c *connection) dial(a Access, broken func(*connection)) error {
-	client, err := valkeygo.NewClient(c.options(a, func() { broken(c) }))
+	var err error
+	for _, password := range a.passwords() {
+		if err = c.dialWith(password, a, broken); !unauthenticated(err) {
+			return err
+		}
+	}
+	return err
+}
+
+func (c *connection) dialWith(password string, a Access, broken func(*connection)) error {
+	one := &dialer{broken: func() { broken(c) }}
+	client, err := valkeygo.NewClient(c.options(password, a, one))
 	if err != nil {
 		if client != nil {
 			client.Close()
 		}
 		return err
 	}
-	c.client = client
+	c.client, c.socket, c.accepted = client, one.socket, password
 	c.socket.established.Store(true)
 	return nil
 }
 
-func (c *connection) options(a Access, broken func()) valkeygo.ClientOption {
+func (c *connection) options(password string, a Access, one *dialer) valkeygo.ClientOption {
 	o := valkeygo.ClientOption{
 		InitAddress:         []string{c.target.Address},
 		Username:            a.user(),
-		Password:            a.Password,
+		Password:            password,
 		Dialer:              net.Dialer{Timeout: dialTimeout, KeepAlive: idlePing},
 		ConnWriteTimeout:    patience(a.user()),
 		ForceSingleClient:   true,
@@ -121,7 +134,7 @@ func (c *connection) options(a Access, broken func()) valkeygo.ClientOption {
 		WriteBufferEachConn: bufferSize,
 		ClientSetInfo:       valkeygo.DisableClientSetInfo,
 		DialCtxFn: func(ctx context.Context, address string, d *net.Dialer, config *tls.Config) (net.Conn, error) {
-			return c.open(ctx, a, address, d, config, broken)
+			return one.open(ctx, a, address, d, config)
 		},
 	}
 	if a.TLS {
@@ -130,18 +143,24 @@ func (c *connection) options(a Access, broken func()) valkeygo.ClientOption {
 	return o
 }
 
+// A dialer opens the one socket of a client.
+type dialer struct {
+	socket *socket
+	broken func()
+}
+
 // open opens the socket, the first time only: the library would open another in the middle of a command, and
 // whether to try again is the pool's to say.
-func (c *connection) open(ctx context.Context, a Access, address string, d *net.Dialer, config *tls.Config, broken func()) (net.Conn, error) {
-	if c.socket != nil {
+func (one *dialer) open(ctx context.Context, a Access, address string, d *net.Dialer, config *tls.Config) (net.Conn, error) {
+	if one.socket != nil {
 		return nil, errBroken
 	}
 	conn, err := dialSocket(ctx, a, address, d, config)
 	if err != nil {
 		return nil, err
 	}
-	c.socket = &socket{Conn: conn, broken: broken}
-	return c.socket, nil
+	one.socket = &socket{Conn: conn, broken: one.broken}
+	return one.socket, nil
 }
 
 func dialSocket(ctx context.Context, a Access, address string, d *net.Dialer, config *tls.Config) (net.Conn, error) {

@@ -1,10 +1,7 @@
 package valkey
 
 import (
-	"cmp"
 	"context"
-	"crypto/sha256"
-	"crypto/x509"
 	"errors"
 	"sync"
 	"time"
@@ -55,41 +52,6 @@ func (t Target) key(user string) endpoint { return endpoint{t.PodUID, t.Address,
 // An endpoint is one address of one Pod, as one user.
 type endpoint struct{ podUID, address, user string }
 
-// Access is what a server must be shown, and what it must show.
-type Access struct {
-	// User is the user to be, "" for the operator's own.
-	User     string
-	Password string
-	// TLS says that the servers speak TLS, with certificates that verify against RootCAs.
-	TLS     bool
-	RootCAs *x509.CertPool
-	// Known are the certificates that the operator itself has handed to servers, which are accepted when they have
-	// expired.
-	Known []*x509.Certificate
-}
-
-// user is who to be.
-func (a Access) user() string { return cmp.Or(a.User, Username) }
-
-// patience bounds one round trip: what moves keys may take as long as one key does.
-func patience(user string) time.Duration {
-	if user == Username {
-		return commandTimeout
-	}
-	return carryTimeout
-}
-
-// identity is equal for two accesses that a connection serves alike. It has no part in RootCAs: a connection
-// that was verified stays good when the authority is renewed, and the next one is verified by the new.
-func (a Access) identity() identity {
-	return identity{password: sha256.Sum256([]byte(a.Password)), tls: a.TLS}
-}
-
-type identity struct {
-	password [sha256.Size]byte
-	tls      bool
-}
-
 // A Pool keeps one connection per server. It is safe for concurrent use.
 type Pool struct {
 	// OnBreak is called when a connection that stood is lost, by the peer's doing or its silence. It must be set
@@ -101,6 +63,7 @@ type Pool struct {
 
 	mu          sync.Mutex
 	connections map[endpoint]*connection
+	accepted    map[types.NamespacedName]string
 }
 
 // Keep closes the cluster's connections to all but the given servers, and those as
@@ -163,7 +126,7 @@ func (p *Pool) connection(t Target, a Access) *connection {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	c, found := p.connections[t.key(a.user())]
-	if found && c.identity == a.identity() && !c.due() {
+	if found && c.serves(a) && !c.due() {
 		return c
 	}
 	if found {
@@ -188,8 +151,11 @@ func (p *Pool) settle(c *connection, err error) {
 	p.mu.Lock()
 	c.ended(err)
 	current, awaited := p.connections[c.key()] == c, c.left
-	if !current {
+	switch {
+	case !current:
 		c.close()
+	case err == nil && c.user == Username:
+		p.remember(c)
 	}
 	p.mu.Unlock()
 	if current && awaited && err == nil {

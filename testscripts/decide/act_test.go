@@ -11,13 +11,14 @@ import (
 
 // act changes the world as the last decision's action would, when all goes well.
 func (w *world) act() error {
+	if w.actOnCredentials() {
+		return nil
+	}
 	switch a := w.last.Args.(type) {
 	case *actions.GuardCluster:
 		w.Cluster.Finalizer = true
 	case *actions.RemoveCluster:
 		w.Nodes, w.Objects, w.Auth, w.Strays, w.Cluster.Finalizer = nil, nil, nil, nil, false
-	case *actions.CreateCredentials:
-		w.Auth = &engine.Auth{OperatorHash: "o", ReplHash: "r"}
 	case *actions.ApplyObjects:
 		w.Objects = slices.Clone(w.desired.Objects)
 	case *actions.RemoveStrays:
@@ -75,9 +76,7 @@ func (w *world) actOnServers() error {
 			w.forget(gone)
 		}
 	case *actions.LoadACL:
-		for _, name := range a.Nodes {
-			w.node(name).Server.Revision = w.desired.ACLRevision
-		}
+		w.loadUsers(a.Nodes)
 	case *actions.CopyCertificate:
 		w.copyCertificate(a)
 	case *actions.LoadCertificate:

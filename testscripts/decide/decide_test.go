@@ -82,8 +82,8 @@ var commands = map[string]func(*testscript.TestScript, bool, []string){
 	"edit":    cmdEdit,    // edit FIELD VALUE: change the cluster's spec or object
 	"drift":   cmdDrift,   // drift NODE DIRECTIVE VALUE: somebody changes a setting on a running server
 	"pods":    cmdPods,    // pods running|pending|failed|deleted NODE|new [TROUBLE]: what became of Pods
-	"gain":    cmdGain,    // gain node SHARD | stray KIND/NAME | job FROM TO SLOTS | mark FROM TO SLOT: something is there
-	"lose":    cmdLose,    // lose pod|node|server|link|secret|object [NODE] [WHY]: something vanishes, or a ValkeyNode begins to
+	"gain":    cmdGain,    // gain node SHARD | stray KIND/NAME | server NODE | job FROM TO SLOTS | mark FROM TO SLOT: something is there
+	"lose":    cmdLose,    // lose pod|node|server|link|[next-]secret|memory|object [NODE] [WHY]: something vanishes, or a ValkeyNode begins to
 	"servers": cmdServers, // servers version|used|room|keys|fieldttls NODE|all VALUE: what servers report
 	"zone":    cmdZone,    // zone NODE ZONE: where the node's Pod runs
 	"offer":   cmdOffer,   // offer SECRET REVISION|none: the spec names this TLS Secret, which holds this
@@ -135,7 +135,13 @@ func cmdEdit(ts *testscript.TestScript, _ bool, args []string) {
 	case "deleting":
 		w.Cluster.Deleting = true
 	case "users":
-		w.desired.ACLRevision = value
+		w.users = value
+	case "rotation":
+		w.Cluster.Rotation = value
+	case "secret":
+		w.editSecret(ts, value)
+	case "mounted":
+		w.mounted = value
 	case "annotation":
 		w.desired.PodAnnotations = map[string]string{"team": value}
 	case "setting":
@@ -183,11 +189,15 @@ func cmdLose(ts *testscript.TestScript, _ bool, args []string) {
 	switch args[0] {
 	case "secret":
 		w.Auth = nil
+	case "next-secret":
+		w.NextAuth = nil
+	case "memory":
+		w.remembered = ""
 	case "object":
 		w.Objects = nil
 	case "server":
 		n := w.node(args[1])
-		n.Server, n.Silence = nil, "timeout"
+		w.away[n.Name], n.Server, n.Silence = n.Server, nil, "timeout"
 		if len(args) > 2 {
 			n.Silence = args[2]
 		}
@@ -210,6 +220,8 @@ func cmdGain(ts *testscript.TestScript, _ bool, args []string) {
 		shard, err := strconv.Atoi(args[1])
 		ts.Check(err)
 		w.addNode(shard)
+	case "server":
+		w.node(args[1]).Server = w.away[args[1]]
 	case "stray":
 		w.Strays = append(w.Strays, args[1])
 	case "job":
@@ -262,6 +274,7 @@ func cmdTick(ts *testscript.TestScript, _ bool, args []string) {
 // step lets gossip do its part, then decides.
 func (b *bench) step() engine.Decision {
 	b.world.gossip()
+	b.world.revise()
 	b.world.last = engine.Decide(engine.Diff(b.world.Snapshot, b.world.desired), b.rules)
 	return b.world.last
 }

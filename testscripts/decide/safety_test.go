@@ -87,8 +87,9 @@ func (w *world) clone(t *testing.T) *world {
 	if err := json.Unmarshal(text, &copied); err != nil {
 		t.Fatal(err)
 	}
-	out := &world{Snapshot: copied.Snapshot, desired: copied.Desired, named: maps.Clone(w.named)}
+	out := &world{Snapshot: copied.Snapshot, desired: copied.Desired, named: maps.Clone(w.named), users: w.users, keys: map[string]keyring{}}
 	out.noteHeld()
+	out.revise()
 	return out
 }
 
@@ -137,6 +138,16 @@ var damages = []func(*world, *engine.Node){
 	},
 	func(_ *world, n *engine.Node) { n.Deleting = true },
 	func(w *world, _ *engine.Node) { w.Auth = nil },
+	func(w *world, _ *engine.Node) { w.NextAuth = nil },
+	func(w *world, _ *engine.Node) { w.remembered = "" },
+	func(w *world, _ *engine.Node) {
+		if w.Auth != nil {
+			w.Auth.Deleting = true
+		}
+	},
+	func(w *world, _ *engine.Node) { w.begin(0) },
+	func(w *world, _ *engine.Node) { w.begin(1) },
+	func(w *world, _ *engine.Node) { w.begin(len(w.Nodes)) },
 	func(w *world, _ *engine.Node) { w.Objects = nil },
 	func(w *world, _ *engine.Node) { w.Cluster.Paused = true },
 	func(w *world, _ *engine.Node) {
@@ -179,11 +190,10 @@ func (w *world) unsafe(d engine.Decision) string {
 	if w.Cluster.Paused && d.Acts() {
 		return "acts on a paused cluster"
 	}
+	if fault := w.unsafeForCredentials(d); fault != "" {
+		return fault
+	}
 	switch a := d.Args.(type) {
-	case *actions.CreateCredentials:
-		if len(w.Nodes) > 0 {
-			return "makes new credentials while servers use the old ones"
-		}
 	case *actions.DeleteNodes:
 		return w.deletesTheLiving(a)
 	case *actions.ForgetMembers:

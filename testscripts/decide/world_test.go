@@ -24,6 +24,15 @@ type world struct {
 	stuck []string
 	// held are the slots that a node's server holds, whether it can be heard or not.
 	held map[string][]engine.SlotRange
+	// users is the revision of the users that the specs ask for, keys what each server knows of the system passwords.
+	users string
+	keys  map[string]keyring
+	// remembered is the hash of the password that the running operator was last let in with.
+	remembered string
+	// mounted is the hash of the replication password that new Pods get, "" for the Secret's.
+	mounted string
+	// away are the servers that were lost, for when they are heard again.
+	away map[string]*engine.Server
 }
 
 var epoch = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -31,7 +40,7 @@ var epoch = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 const formingTimeout, finalTimeout = "500", "5000"
 
 func newWorld(t engine.Topology) *world {
-	w := &world{named: map[string]bool{}}
+	w := &world{named: map[string]bool{}, keys: map[string]keyring{}, away: map[string]*engine.Server{}}
 	w.At = epoch
 	w.Cluster = engine.Cluster{Namespace: "shop", Name: "cart", UID: "u1", Generation: 1}
 	w.desired = engine.Desired{
@@ -87,6 +96,7 @@ func (w *world) run(n *engine.Node) {
 		Settings: maps.Clone(n.Spec.Settings),
 		Peers:    []engine.Peer{{ID: id(n.Name), Myself: true, Role: engine.Primary, Linked: true, IP: n.Pod.IP}},
 	}
+	w.equip(n.Server)
 }
 
 // gossip lets every server that has met another learn all it says of itself,

@@ -175,8 +175,8 @@ func simple(version string) derivation.Input {
 		Chain: derivation.Chain{Configs: []derivation.NamedConfig{{Name: "small", Spec: v1alpha1.ValkeyConfigSpec{
 			ImageRef: "valkey", Valkey: map[string]string{},
 		}}}},
-		Images:       map[string]v1alpha1.ValkeyImageSpec{"valkey": {Repository: "valkey/valkey", Tag: version, Version: version}},
-		OperatorHash: sum(operatorPassword), ReplHash: sum(replPassword),
+		Images:         map[string]v1alpha1.ValkeyImageSpec{"valkey": {Repository: "valkey/valkey", Tag: version, Version: version}},
+		OperatorHashes: []string{sum(operatorPassword)}, ReplHashes: []string{sum(replPassword)},
 	}
 }
 

@@ -90,7 +90,7 @@ func furnish(root, conf, acl string) error {
 	files := map[string]string{
 		"etc/valkey/config/valkey.conf":    rooted(root, conf),
 		"etc/valkey/acl/users.acl":         acl,
-		"etc/valkey/auth/primaryauth.conf": "primaryauth " + replPassword + "\n",
+		"etc/valkey/auth/primaryauth.conf": "masterauth " + replPassword + "\n",
 		"var/lib/valkey/.keep":             "",
 	}
 	for name, content := range files {

@@ -83,7 +83,7 @@ func (s *stage) input(ts *testscript.TestScript, m menu) (derivation.Input, erro
 		return &c, ok
 	})
 	if ts.Getenv("NO_SECRET") == "" {
-		in.OperatorHash, in.ReplHash = sum(operatorPassword), sum(replPassword)
+		in.OperatorHashes, in.ReplHashes = []string{sum(operatorPassword)}, []string{sum(replPassword)}
 	}
 	if text := ts.Getenv("NODE_TIMEOUT"); text != "" {
 		ms, err := strconv.Atoi(text)

@@ -291,6 +291,9 @@ type ValkeyClusterStatus struct {
 	// Ready of wanted servers, such as 6/6.
 	Ready string `json:"ready,omitempty"`
 
+	// The value of the annotation rotate-system-passwords whose new passwords have replaced the old ones, the last one.
+	RotatedPasswords string `json:"rotatedPasswords,omitempty"`
+
 	// Accepted, Available, Progressing, Degraded, ACLApplied, TLSValid, CertificateExpiringSoon, DefaultUserOpen, Paused.
 	Conditions []Condition `json:"conditions,omitempty"`
 }
