@@ -28,7 +28,7 @@ func Diff(s Snapshot, d Desired) *Facts {
 	f.Credentials = c.credentials()
 	f.Slots = c.slots()
 	f.Members.Agreed = c.agreed()
-	f.Members.Departed = c.departed()
+	f.Members.Departed, f.Members.Lingering = c.departed()
 	f.Members.UsersStale = c.usersStale()
 	f.Forming.Unready = c.unready(f)
 	f.Nodes.Joining = c.workingJoiners(f)

@@ -102,7 +102,9 @@ func (c *comparison) unheard() bool {
 // replica could still take over. A primary must stay known until its replica
 // is elected, since voters do not grant a vote for a shard they forgot
 // (clusterSendFailoverAuthIfNeeded in valkey/src/cluster_legacy.c).
-func (c *comparison) departed() []Oblivion {
+//
+// Lingering are those of whom that cannot be said yet.
+func (c *comparison) departed() (gone []Oblivion, lingering []string) {
 	ours := map[string]bool{}
 	for i := range c.seen.Nodes {
 		if n := &c.seen.Nodes[i]; n.LastID != "" && !c.dead(n) {
@@ -119,15 +121,17 @@ func (c *comparison) departed() []Oblivion {
 			knownBy[p.ID] = append(knownBy[p.ID], n.Name)
 		}
 	}
-	var out []Oblivion
 	for id, by := range knownBy {
-		if c.lost(id) && !c.followed(id) {
-			slices.Sort(by)
-			out = append(out, Oblivion{ID: id, By: by})
+		if !c.lost(id) || c.followed(id) {
+			lingering = append(lingering, id)
+			continue
 		}
+		slices.Sort(by)
+		gone = append(gone, Oblivion{ID: id, By: by})
 	}
-	slices.SortFunc(out, func(a, b Oblivion) int { return compareText(a.ID, b.ID) })
-	return out
+	slices.SortFunc(gone, func(a, b Oblivion) int { return compareText(a.ID, b.ID) })
+	slices.Sort(lingering)
+	return gone, lingering
 }
 
 // lost says that no server that knows the member reaches it. To one that has

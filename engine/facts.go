@@ -94,6 +94,9 @@ type MemberFacts struct {
 	Agreed bool `expr:"agreed"`
 	// Departed are members that belong to no node, unreachable, holding nothing another member could take over.
 	Departed []Oblivion `expr:"departed"`
+	// Lingering are ids of members without a node that some server still holds for alive, or for whose shard a replica is
+	// still to be elected.
+	Lingering []string `expr:"lingering"`
 	// Excess are members beyond the target that can leave at once: what fewer replicas per shard leave over.
 	Excess []Retirement `expr:"excess"`
 	// UsersStale are nodes whose server has loaded another ACL file than the one it should have, sorted.

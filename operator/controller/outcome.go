@@ -106,5 +106,6 @@ func inFlight(pass report.Pass) bool {
 // unquiet says that servers are silent, do not know each other or do not serve the certificate, which may pass without
 // an event.
 func unquiet(f *engine.Facts) bool {
-	return len(f.Nodes.Silent) > 0 || len(f.Certificate.Unserved) > 0 || f.Nodes.Answering > 0 && !f.Members.Agreed
+	return len(f.Nodes.Silent)+len(f.Members.Lingering)+len(f.Certificate.Unserved) > 0 ||
+		f.Nodes.Answering > 0 && !f.Members.Agreed
 }

@@ -134,6 +134,8 @@ func cmdEdit(ts *testscript.TestScript, _ bool, args []string) {
 		w.Cluster.Paused = value == "true"
 	case "deleting":
 		w.Cluster.Deleting = true
+	case "unnoticed":
+		w.unnoticed = value == "true"
 	case "users":
 		w.users = value
 	case "rotation":
