@@ -38,6 +38,9 @@ type scenario struct {
 	loads      map[string][]*traffic.Load // by cluster
 	watch      *copies.Watch
 	cliTraffic *cliTraffic
+	issued     issue
+	idlers     []idler
+	names      *nameWatch
 }
 
 type scenarioKey struct{}
@@ -79,7 +82,10 @@ var commands = map[string]func(*testscript.TestScript, bool, []string){
 	"writes":      cmdWrites,      // writes CLUSTER COUNT: a cluster client sets and gets that many keys
 	"operator":    cmdOperator,    // operator start|kill: the operator's process
 	"blackhole":   cmdBlackhole,   // blackhole CLUSTER: the operator reaches none of its Pods, now or later
-	"certificate": cmdCertificate, // certificate SECRET CLUSTER [without-wildcard|without-ca]: a TLS Secret for it
+	"certificate": cmdCertificate, // certificate SECRET CLUSTER [FAULT|renewed|brief|bundled|crossed]: a TLS Secret for it, by a new authority unless it says otherwise
+	"served":      cmdServed,      // served DURATION CLUSTER SECRET: every server shows the Secret's certificate to a client that verifies it
+	"names":       cmdNames,       // names watch CLUSTER | names resolved COUNT: DNS knows each name before clients are told it
+	"idle":        cmdIdle,        // idle connect|connected CLUSTER: TLS connections that must not be dropped
 	"setting":     cmdSetting,     // setting DURATION CLUSTER DIRECTIVE VALUE: every server has it live within that time
 	"drift":       cmdDrift,       // drift CLUSTER DIRECTIVE VALUE: somebody changes a setting on one server by hand
 	"edit":        cmdEdit,        // edit KIND NAME JSON: merge-patch an object
@@ -89,7 +95,7 @@ var commands = map[string]func(*testscript.TestScript, bool, []string){
 	"delete":      cmdDelete,      // delete CLUSTER primary|replica SHARD [force]: the Pod of a server
 	"cli":         cmdCli,         // [!] cli CLUSTER primary|replica SHARD [user=U password=P] COMMAND...: stdout is the reply
 	"cli-traffic": cmdCliTraffic,  // cli-traffic start|stop CLUSTER [user=U password=P]: SETs and GETs by valkey-cli, none lost
-	"traffic":     cmdTraffic,     // traffic start CLUSTER [user=U password=P], stop [gap=DURATION] [lost=N] [wrong=N]: writes meanwhile
+	"traffic":     cmdTraffic,     // traffic start CLUSTER [user=U password=P], stop [gap=DURATION] [lost=N] [wrong=N] [dropped=N]: writes meanwhile
 	"fill":        cmdFill,        // fill CLUSTER NUMBERMB [ttl=EVERY] [user=U password=P]: many keys, one in EVERY with a time to live
 	"treasure":    cmdTreasure,    // treasure bury|dig CLUSTER: data of every kind, functions and a subscriber; then all is there
 	"filled":      cmdFilled,      // filled CLUSTER: all of them are there, by value and time to live

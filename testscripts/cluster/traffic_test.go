@@ -39,13 +39,13 @@ func cmdTraffic(ts *testscript.TestScript, _ bool, args []string) {
 			}
 		})
 	case len(args) > 0 && args[0] == "stop" && s.traffic != nil:
-		_, bars := options(ts, args[1:], "gap", "lost", "wrong")
+		_, bars := options(ts, args[1:], "gap", "lost", "wrong", "dropped")
 		report, err := s.stopTraffic()
 		ts.Logf("%s", report)
 		ts.Check(err)
 		keep(ts, report, bars)
 	default:
-		ts.Fatalf("traffic: start CLUSTER [user=U password=P], then stop [gap=DURATION] [lost=N] [wrong=N]")
+		ts.Fatalf("traffic: start CLUSTER [user=U password=P], then stop [gap=DURATION] [lost=N] [wrong=N] [dropped=N]")
 	}
 }
 
@@ -59,11 +59,19 @@ func (s *scenario) stopTraffic() (traffic.Report, error) {
 
 // keep fails the script when the report is beyond the bars.
 func keep(ts *testscript.TestScript, report traffic.Report, bars map[string]string) {
+	for _, m := range report.Mishaps {
+		if strings.Contains(m.Text, "x509") {
+			ts.Fatalf("a client could not verify a server: %s", m.Text)
+		}
+	}
 	if allowed := count(ts, bars["lost"]); report.Lost > allowed {
 		ts.Fatalf("%d acknowledged writes are lost, at most %d may be", report.Lost, allowed)
 	}
 	if allowed := count(ts, bars["wrong"]); report.Wrong > allowed {
 		ts.Fatalf("%d reads were wrong, at most %d may be", report.Wrong, allowed)
+	}
+	if allowed, set := bars["dropped"]; set && dropped(report) > count(ts, allowed) {
+		ts.Fatalf("%d commands failed on connections that were dropped or refused, at most %s may", dropped(report), allowed)
 	}
 	if bars["gap"] == "" {
 		return
@@ -73,6 +81,17 @@ func keep(ts *testscript.TestScript, report traffic.Report, bars map[string]stri
 		ts.Fatalf("no write to slots %d-%d was acknowledged for %s, at most %s are allowed, and the %s for which the client itself did not run",
 			bucket*traffic.BucketSlots, (bucket+1)*traffic.BucketSlots-1, gap.Length, bars["gap"], report.Stall.Length)
 	}
+}
+
+// dropped counts the commands that failed because a connection was lost or refused, and not because an answer came late.
+func dropped(report traffic.Report) int {
+	n := 0
+	for _, m := range report.Mishaps {
+		if !strings.HasSuffix(m.Text, "deadline exceeded") && !strings.Contains(m.Text, "MOVED") {
+			n += m.Count
+		}
+	}
+	return n
 }
 
 // count reads a number; none is 0.
