@@ -46,7 +46,7 @@ func (*RestoreCredentials) Execute(ctx context.Context, env Env) error {
 	if !objects.Adopted(next) {
 		want = objects.PreviousPasswords(next.Data)
 		if had := passwordsOf(main); had.Whole() && had != want {
-			return fmt.Errorf("Secret %s holds other passwords than those that Secret %s is to replace: delete the latter with its finalizer",
+			return fmt.Errorf("the Secret %s holds other passwords than those that Secret %s is to replace: delete the latter with its finalizer",
 				main.Name, next.Name)
 		}
 	}

@@ -28,21 +28,37 @@ type CredentialFacts struct {
 
 func (c *comparison) credentials() CredentialFacts {
 	main, next := c.seen.Auth, c.seen.NextAuth
-	f := CredentialFacts{
-		Unguarded:  main.Whole() && !main.Guarded && !main.Deleting,
-		Uncopied:   main.Whole() && main.Deleting && !next.whole(),
-		Remembered: !main.Whole() && !next.whole() && c.seen.KnownHash != "" && len(c.heard) > 0,
-		Displaced:  next.whole() && next.source().Whole() && c.displaced(main, next),
-	}
-	f.Requested = next == nil && main.Whole() && main.Guarded && !main.Deleting && !c.creating &&
-		c.seen.Cluster.Rotation != "" && c.seen.Cluster.Rotation != c.seen.Cluster.Rotated
+	f := CredentialFacts{Requested: next == nil && c.rotationAsked()}
 	f.Password, f.Untold = c.untold()
-	if next.whole() && (next.Rotation != "" || !next.Adopted) && !f.Displaced {
-		f.Holdouts = c.holdouts(next)
+	if main.Whole() {
+		f.Unguarded = !main.Guarded && !main.Deleting
+		f.Uncopied = main.Deleting && !next.whole()
+	} else {
+		f.Remembered = !next.whole() && c.seen.KnownHash != "" && len(c.heard) > 0
 	}
-	f.Adoptable = next.whole() && !next.Adopted && !f.Displaced && c.want.Problem == "" && len(f.Holdouts) == 0
+	if next.whole() {
+		c.nextCredentials(&f, next)
+	}
 	f.Spent = c.spent(next, f)
 	return f
+}
+
+// rotationAsked says that new passwords are asked for, of a cluster whose old ones are as they should be.
+func (c *comparison) rotationAsked() bool {
+	k, main := &c.seen.Cluster, c.seen.Auth
+	return main.Whole() && main.Guarded && !main.Deleting && !c.creating && k.Rotation != "" && k.Rotation != k.Rotated
+}
+
+// nextCredentials are the facts about a next Secret that is whole.
+func (c *comparison) nextCredentials(f *CredentialFacts, next *NextAuth) {
+	f.Displaced = next.source().Whole() && c.displaced(c.seen.Auth, next)
+	if f.Displaced {
+		return
+	}
+	if next.Rotation != "" || !next.Adopted {
+		f.Holdouts = c.holdouts(next)
+	}
+	f.Adoptable = !next.Adopted && c.want.Problem == "" && len(f.Holdouts) == 0
 }
 
 func (c *comparison) displaced(main *Auth, next *NextAuth) bool {

@@ -16,10 +16,7 @@ const spreadAfter = time.Minute
 // zone has more than its share of them and a replica elsewhere could lead
 // instead. Where servers run counts, not where they were meant to.
 func (c *comparison) spreading(f *Facts) []Succession {
-	if c.creating || len(f.Rolling.Outdated) > 0 || f.Scaling.Remaining > 0 || len(c.leaving) > 0 {
-		return nil
-	}
-	if !c.sound(f) || !c.quiet() {
+	if len(f.Rolling.Outdated) > 0 || f.Scaling.Remaining > 0 || !c.sound(f) || !c.quiet() {
 		return nil
 	}
 	leads := c.leads(func(*Node) bool { return true })
@@ -41,9 +38,9 @@ func (c *comparison) spreading(f *Facts) []Succession {
 	return nil
 }
 
-// quiet says that no server was made a short while ago.
+// quiet says that no server was made a short while ago, and no shard leaves.
 func (c *comparison) quiet() bool {
-	return !slices.ContainsFunc(c.seen.Nodes, func(n Node) bool { return c.seen.At.Sub(n.Created) < spreadAfter })
+	return !c.creating && len(c.leaving) == 0 && !slices.ContainsFunc(c.seen.Nodes, func(n Node) bool { return c.seen.At.Sub(n.Created) < spreadAfter })
 }
 
 // leads counts the primaries that count in every zone where a server of the

@@ -148,6 +148,16 @@ func cmdEdit(ts *testscript.TestScript, _ bool, args []string) {
 		w.desired.PodAnnotations = map[string]string{"team": value}
 	case "setting":
 		w.editSetting(args[1], args[2:])
+	case "service":
+		w.Objects = []engine.Object{{Kind: "Service", Name: "cart", Content: value}}
+	default:
+		w.editDesired(ts, args[0], value)
+	}
+}
+
+// editDesired changes what the specs derive to.
+func (w *world) editDesired(ts *testscript.TestScript, field, value string) {
+	switch field {
 	case "memory":
 		w.desired.Node.Memory = value
 	case "image":
@@ -157,10 +167,8 @@ func cmdEdit(ts *testscript.TestScript, _ bool, args []string) {
 	case "topology":
 		_, err := fmt.Sscanf(value, "%dx%d", &w.desired.Topology.Shards, &w.desired.Topology.ReplicasPerShard)
 		ts.Check(err)
-	case "service":
-		w.Objects = []engine.Object{{Kind: "Service", Name: "cart", Content: value}}
 	default:
-		ts.Fatalf("edit: no field %s", args[0])
+		ts.Fatalf("edit: no field %s", field)
 	}
 }
 

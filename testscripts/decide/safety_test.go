@@ -211,7 +211,6 @@ func (w *world) unsafe(d engine.Decision) string {
 	default:
 		return w.unsafeForShards(d)
 	}
-	return ""
 }
 
 func (w *world) takesUpTheRefused(news bool) string {
