@@ -5,11 +5,7 @@ import (
 	"fmt"
 	"maps"
 
-	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-
-	"valkey.gomomento.com/operator/actions/objects"
 )
 
 // AnnotatePods brings podAnnotations to running Pods. Annotations of others
@@ -30,13 +26,9 @@ func (a *AnnotatePods) Execute(ctx context.Context, env Env) error {
 
 // annotate writes the annotations to the node's Pod, if it lacks any of them.
 func annotate(ctx context.Context, env Env, node string, annotations map[string]string) error {
-	pod := &corev1.Pod{}
-	err := env.Live.Get(ctx, env.key(node), pod)
-	if apierrors.IsNotFound(err) || (err == nil && (objects.NodeOf(pod) != node || !labelled(env, pod))) {
-		return nil
-	}
-	if err != nil {
-		return fmt.Errorf("read pod %s: %w", node, err)
+	pod, err := ownPod(ctx, env, node)
+	if err != nil || pod == nil {
+		return err
 	}
 	annotated := pod.DeepCopy()
 	if annotated.Annotations == nil {

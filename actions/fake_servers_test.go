@@ -72,6 +72,8 @@ func (s *server) answer(command []string) actions.Reply {
 		return actions.Reply{Text: s.id}
 	case "CLUSTER NODES":
 		return actions.Reply{Text: strings.Join(s.lines, "\n") + "\n"}
+	case "ACL LIST":
+		return actions.Reply{Text: "user default off"}
 	case "DBSIZE":
 		return actions.Reply{Text: fmt.Sprint(s.keys)}
 	}

@@ -53,12 +53,18 @@ func loadACL(ctx context.Context, env Env, node string) error {
 	if err != nil {
 		return err
 	}
+	if err := foresee(ctx, env, node); err != nil {
+		return err
+	}
 	if crashes {
-		return setUsers(ctx, env, node)
+		if err := setUsers(ctx, env, node); err != nil {
+			return err
+		}
+		return evict(ctx, env, node)
 	}
 	texts, err := ask(ctx, env, node, command("ACL LOAD"), command("ACL GETUSER", revisionUser))
 	if err == nil && strings.Contains(texts[1], env.Desired.ACLRevision) {
-		return nil
+		return evict(ctx, env, node)
 	}
 	touched := annotate(ctx, env, node, map[string]string{objects.RevisionAnnotation: env.Desired.ACLRevision})
 	return errors.Join(err, touched)

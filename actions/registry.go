@@ -16,6 +16,7 @@ var Registry = map[string]func() Action{
 	"declareActive":        func() Action { return &DeclareActive{} },
 	"deleteNodes":          func() Action { return &DeleteNodes{} },
 	"dropSpentCredentials": func() Action { return &DropSpentCredentials{} },
+	"evictUsers":           func() Action { return &EvictUsers{} },
 	"failOver":             func() Action { return &FailOver{} },
 	"forceFailover":        func() Action { return &ForceFailover{} },
 	"forgetMembers":        func() Action { return &ForgetMembers{} },

@@ -154,3 +154,22 @@ func (c *comparison) holdouts(next *NextAuth) []string {
 	}
 	return untold
 }
+
+// EvictAnnotation on a Pod names the users, apart by commas, whose connections to its server are to be ended.
+const EvictAnnotation = "valkey.gomomento.com/evict-users"
+
+// unevicted are the nodes whose server has loaded the users, after which those
+// who lost a password by it are evicted.
+func (c *comparison) unevicted() []string {
+	if c.want.ACLRevision == "" {
+		return nil
+	}
+	var out []string
+	for i := range c.seen.Nodes {
+		n := &c.seen.Nodes[i]
+		if c.hears(n) && n.Pod != nil && n.Pod.Annotations[EvictAnnotation] != "" && n.Server.Revision == c.want.ACLRevision {
+			out = append(out, n.Name)
+		}
+	}
+	return out
+}

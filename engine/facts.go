@@ -101,6 +101,9 @@ type MemberFacts struct {
 	Excess []Retirement `expr:"excess"`
 	// UsersStale are nodes whose server has loaded another ACL file than the one it should have, sorted.
 	UsersStale []string `expr:"usersStale"`
+	// Unevicted are nodes whose server has the users it should have, and still has connections of some who have lost
+	// a password with it, sorted.
+	Unevicted []string `expr:"unevicted"`
 	// Drifted are servers whose live settings are not what their nodes record, with what they should be.
 	Drifted []SettingChange `expr:"drifted"`
 	// Untold are servers that have not been told settings that the specs newly ask for, with these, and with

@@ -122,11 +122,27 @@ func (s *stand) call() *caller {
 func (c *caller) goesOn(t *testing.T) {
 	t.Helper()
 	c.calls++
-	if _, err := fmt.Fprint(c, "INCR calls\r\n"); err != nil {
+	c.says(t, "INCR calls", fmt.Sprintf(":%d", c.calls))
+}
+
+func (c *caller) says(t *testing.T, command, want string) {
+	t.Helper()
+	if _, err := fmt.Fprint(c, command+"\r\n"); err != nil {
 		t.Fatal(err)
 	}
-	if reply, err := c.replies.ReadString('\n'); err != nil || reply != fmt.Sprintf(":%d\r\n", c.calls) {
-		t.Fatalf("call %d: %q, %v", c.calls, reply, err)
+	if reply, err := c.replies.ReadString('\n'); err != nil || strings.TrimSpace(reply) != want {
+		t.Fatalf("reply %q, error %v, want %q", reply, err, want)
+	}
+}
+
+// isCut wants the connection to have been ended.
+func (c *caller) isCut(t *testing.T) {
+	t.Helper()
+	if _, err := fmt.Fprint(c, "PING\r\n"); err != nil {
+		return
+	}
+	if reply, err := c.replies.ReadString('\n'); err == nil {
+		t.Errorf("still connected: %q", reply)
 	}
 }
 

@@ -17,6 +17,8 @@ func TestPasswordsAreRotatedByAnOperatorThatIsKilledAtEveryStep(t *testing.T) {
 			s := newStand(t, version)
 			s.settle()
 			pods, old, links, caller := s.pods(), s.main(), s.syncs(), s.call()
+			thief := s.call()
+			thief.says(t, "AUTH _momento_repl "+old.Repl, "+OK")
 
 			s.rotate("monday")
 			s.eventually("nothing to do", func() bool {
@@ -37,6 +39,7 @@ func TestPasswordsAreRotatedByAnOperatorThatIsKilledAtEveryStep(t *testing.T) {
 			}
 			s.onlyAccepts(now)
 			s.samePods(pods)
+			thief.isCut(t)
 
 			// A link that breaks comes back with the new password, and so does a new node, whatever its kubelet gave it.
 			for name := range s.running {

@@ -77,6 +77,10 @@ func (w *world) actOnServers() error {
 		}
 	case *actions.LoadACL:
 		w.loadUsers(a.Nodes)
+	case *actions.EvictUsers:
+		for _, name := range a.Nodes {
+			delete(w.node(name).Pod.Annotations, engine.EvictAnnotation)
+		}
 	case *actions.CopyCertificate:
 		w.copyCertificate(a)
 	case *actions.LoadCertificate:

@@ -138,6 +138,8 @@ func cmdEdit(ts *testscript.TestScript, _ bool, args []string) {
 		w.unnoticed = value == "true"
 	case "users":
 		w.users = value
+	case "evict":
+		w.node(args[1]).Pod.Annotations = map[string]string{engine.EvictAnnotation: args[2]}
 	case "rotation":
 		w.Cluster.Rotation = value
 	case "secret":
