@@ -106,6 +106,10 @@ func (c *comparison) hindrance(f *Facts, plan []Move) string {
 		if have := len(c.copies(s)); have < c.target.perShard() {
 			return fmt.Sprintf("shard %d has %d of %d servers in sync", s.index, have, c.target.perShard())
 		}
+		// A primary refuses writes in the first seconds of its life, those of a move too.
+		if head := c.head(s); !head.Server.ClusterOK {
+			return head.Name + " reports cluster_state fail"
+		}
 	}
 	if !f.Members.Agreed {
 		return "not every server knows every other"

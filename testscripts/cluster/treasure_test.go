@@ -103,7 +103,7 @@ func dig(ctx context.Context, c valkey.Client) error {
 		}
 	}
 	for i := range treasures {
-		want(fmt.Sprintf("map[1-1:[field %d]]", i), "XRANGE", kind("stream", i), "-", "+")
+		want(fmt.Sprintf("[[1-1 [field %d]]]", i), "XRANGE", kind("stream", i), "-", "+")
 		want(fmt.Sprint(i), "HGET", kind("hash", i), "field")
 		want(fmt.Sprint(i), "ZSCORE", kind("sorted", i), "member")
 		want(fmt.Sprintf("[%d]", i), "SMEMBERS", kind("set", i))
