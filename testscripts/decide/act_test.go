@@ -85,6 +85,15 @@ func (w *world) actOnServers() error {
 		w.copyCertificate(a)
 	case *actions.LoadCertificate:
 		w.loadCertificate(a)
+	default:
+		return w.actOnMembers()
+	}
+	return nil
+}
+
+// actOnMembers is for what makes servers members.
+func (w *world) actOnMembers() error {
+	switch a := w.last.Args.(type) {
 	case *actions.PrepareServers:
 		for _, p := range a.Preparations {
 			w.prepare(p)
