@@ -64,7 +64,8 @@ func wholeClusterAndNode() map[string]map[string]any {
 		"ValkeyCluster": {
 			"spec": cluster,
 			"status": &v1alpha1.ValkeyClusterStatus{
-				State: v1alpha1.Updating, Message: "words", TargetSpec: cluster, ObservedGeneration: 1, ReadyNodes: 6, Ready: "6/6", Conditions: conditions, KeptTopology: &v1alpha1.KeptTopology{Shards: 3, ReplicasPerShard: 1},
+				RotatedPasswords: "2026-12",
+				State:            v1alpha1.Updating, Message: "words", TargetSpec: cluster, ObservedGeneration: 1, ReadyNodes: 6, Ready: "6/6", Conditions: conditions, KeptTopology: &v1alpha1.KeptTopology{Shards: 3, ReplicasPerShard: 1},
 				Nodes: []v1alpha1.ClusterNode{{Name: anyName, ShardIndex: 1, Role: v1alpha1.Primary, ID: "id", Zone: "a", Ready: true, Slots: 16384}},
 			},
 		},
