@@ -154,20 +154,23 @@ func (c *comparison) tooFull(plan []Move) string {
 	return ""
 }
 
-// begin picks the moves that can begin now: one from each source, as large as
-// its keys allow. Where source or target does not know slot migration jobs,
-// slots are carried over one by one, from one source at a time.
+// begin picks the moves that can begin now: one from each source and one to
+// each target, as large as the keys allow. A target that takes over slots from
+// several sources at once leaves clients without an owner to go to for seconds:
+// source and target each name the other (seen with 9.1). Where source or target
+// does not know slot migration jobs, slots are carried over one by one, from one
+// source at a time.
 func (c *comparison) begin(plan []Move, s *ScalingFacts) {
-	begun := map[string]bool{}
+	busy := map[string]bool{}
 	for _, n := range c.heard {
 		for i := range n.Server.Migrations {
-			if m := &n.Server.Migrations[i]; m.Open() && m.Export {
-				begun[n.Server.ID] = true
+			if m := &n.Server.Migrations[i]; m.Open() {
+				busy[m.SourceID], busy[m.TargetID] = true, true
 			}
 		}
 	}
 	for _, m := range plan {
-		if begun[m.FromID] {
+		if busy[m.FromID] || busy[m.ToID] {
 			continue
 		}
 		source, target := c.byID[m.FromID].Server, c.byID[m.ToID].Server
@@ -178,7 +181,7 @@ func (c *comparison) begin(plan []Move, s *ScalingFacts) {
 			}
 			continue
 		}
-		begun[m.FromID] = true
+		busy[m.FromID], busy[m.ToID] = true, true
 		m.Slots = topology.Head(m.Slots, c.jobSize(source))
 		s.Moves = append(s.Moves, m)
 	}

@@ -150,7 +150,7 @@ type ScalingFacts struct {
 	Remaining int `expr:"remaining"`
 	// Running counts the slot migration jobs under way.
 	Running int `expr:"running"`
-	// Moves are the jobs that can begin now, at most one a source (Valkey 9.0).
+	// Moves are the jobs that can begin now, at most one a source and one a target (Valkey 9.0).
 	Moves []Move `expr:"moves"`
 	// Carries are the slots to carry over one by one now, where a server does not know such jobs.
 	Carries []Move `expr:"carries"`
