@@ -11,6 +11,7 @@ import (
 
 	"valkey.gomomento.com/operator/actions"
 	"valkey.gomomento.com/operator/engine"
+	"valkey.gomomento.com/operator/engine/topology"
 	"valkey.gomomento.com/operator/testscripts/traffic"
 )
 
@@ -99,7 +100,7 @@ func TestCarrySlotsOfRealServers(t *testing.T) {
 // carryMuchOfOneSlot carries a slot that takes several passes to a primary with a replica.
 func (f *formation) carryMuchOfOneSlot(t *testing.T) {
 	t.Helper()
-	slot := slotOf("{big}")
+	slot := topology.SlotOf("{big}")
 	from := f.owner(t, slot)
 	to := map[string]string{"a": "b", "b": "a", "c": "b", "f": "b"}[from]
 	var commands [][]string
@@ -140,7 +141,7 @@ func (f *formation) owner(t *testing.T, slot int) string {
 // lost, and another came to be at the target only.
 func (f *formation) carryHalf(t *testing.T) {
 	t.Helper()
-	slot := slotOf("{half}")
+	slot := topology.SlotOf("{half}")
 	from := f.owner(t, slot)
 	to := map[string]string{"a": "b", "b": "c", "c": "b", "f": "b"}[from]
 	number := fmt.Sprint(slot)

@@ -51,7 +51,7 @@ func (v *voice) inSync() bool {
 // it: over that link the primary is asked to let writes wait.
 func (v *voice) trusts(id string) bool {
 	m, known := v.member(id)
-	return known && m.linked && !m.is("fail") && !m.is("fail?")
+	return known && m.reachable()
 }
 
 // handingOver says that the server lets writes wait for a failover that is under

@@ -2,40 +2,18 @@ package actions_test
 
 import (
 	"fmt"
-	"strings"
 	"testing"
 
 	"valkey.gomomento.com/operator/engine"
 	"valkey.gomomento.com/operator/engine/topology"
 )
 
-// slotOf is the slot of a key: CRC16/XMODEM of what is in braces, or of the whole.
-func slotOf(key string) int {
-	if _, rest, found := strings.Cut(key, "{"); found {
-		if tag, _, closed := strings.Cut(rest, "}"); closed && tag != "" {
-			key = tag
-		}
-	}
-	var crc uint16
-	for i := range len(key) {
-		crc ^= uint16(key[i]) << 8
-		for range 8 {
-			if crc&0x8000 != 0 {
-				crc = crc<<1 ^ 0x1021
-			} else {
-				crc <<= 1
-			}
-		}
-	}
-	return int(crc) % topology.SlotCount
-}
-
 // keysIn are n keys whose slots are in the range.
 func keysIn(r engine.SlotRange, n int) []string {
 	keys := make([]string, 0, n)
 	for i := 0; len(keys) < n; i++ {
 		key := fmt.Sprintf("key:%d", i)
-		if s := slotOf(key); r.From <= s && s <= r.To {
+		if s := topology.SlotOf(key); r.From <= s && s <= r.To {
 			keys = append(keys, key)
 		}
 	}

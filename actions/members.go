@@ -71,6 +71,10 @@ func (v view) alone() bool { return len(v.members) == 1 && v.members[0].id == v.
 // is says whether the member has the flag of CLUSTER NODES.
 func (m member) is(flag string) bool { return slices.Contains(m.flags, flag) }
 
+// reachable says that there is a link to the member and no doubt about it. A link
+// that is still being opened, to an address that is gone, counts as one for Valkey.
+func (m member) reachable() bool { return m.linked && !m.is("fail") && !m.is("fail?") }
+
 // isPrimary says that it is a primary; the wire says master in every version.
 func (m member) isPrimary() bool { return m.is("master") }
 

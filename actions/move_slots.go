@@ -32,11 +32,16 @@ type MoveSlots struct {
 // String implements Action.
 func (a *MoveSlots) String() string { return describeMoves(a.Moves) }
 
-// describeMoves is "120 slots from a to b and 7 slots from c to b".
+// describeMoves is "120 slots (0…) from a to b, 7 slots (9000…) from c to b". The
+// first slot tells a step from the one before, which was as large and between the same two.
 func describeMoves(moves []engine.Move) string {
 	texts := make([]string, 0, len(moves))
 	for _, m := range moves {
-		texts = append(texts, fmt.Sprintf("%s from %s to %s", count(topology.Count(m.Slots), "slot"), m.From, m.To))
+		first := 0
+		if len(m.Slots) > 0 {
+			first = m.Slots[0].From
+		}
+		texts = append(texts, fmt.Sprintf("%s (%d…) from %s to %s", count(topology.Count(m.Slots), "slot"), first, m.From, m.To))
 	}
 	return list(texts)
 }
@@ -108,7 +113,7 @@ func mayReceive(source, target view, m engine.Move) bool {
 	known, _ := source.member(m.ToID)
 	return source.id == m.FromID && source.self().isPrimary() &&
 		target.id == m.ToID && target.self().isPrimary() &&
-		known.isPrimary() && known.linked && !known.is("fail") && !known.is("fail?") && !known.is("handshake")
+		known.isPrimary() && known.reachable() && !known.is("handshake")
 }
 
 // holdsAll says that all the slots are its.

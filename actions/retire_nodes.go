@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -165,18 +164,10 @@ func endServer(ctx context.Context, env Env, node *v1alpha1.ValkeyNode, r engine
 // which it has none. Since 9.0 it can be told to refuse if it holds slots after
 // all; FORCE would override that. Before, nothing is to keep it.
 func shutdown(version string) []string {
-	if since9(version) {
+	if engine.Since9.Holds(version) {
 		return command("SHUTDOWN NOSAVE NOW SAFE")
 	}
 	return command("SHUTDOWN NOSAVE NOW FORCE")
-}
-
-// since9 says that a server of the version knows what Valkey 9.0 brought:
-// slot migration jobs, and the safe SHUTDOWN.
-func since9(version string) bool {
-	major, _, _ := strings.Cut(version, ".")
-	n, err := strconv.Atoi(major)
-	return err == nil && n >= 9
 }
 
 // witnesses are those of the servers that are to forget the member that can be

@@ -86,7 +86,7 @@ func (vs voices) electable(replica *voice) bool {
 			continue
 		}
 		back, known := v.member(replica.id)
-		if !voter.linked || !known || !back.linked || back.is("fail") || back.is("fail?") {
+		if !voter.linked || !known || !back.reachable() {
 			return false
 		}
 		votes++

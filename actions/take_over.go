@@ -68,10 +68,6 @@ func (v view) hasQuorum() bool {
 	return reached > len(voters)/2
 }
 
-// reachable says that there is a link to the member and no doubt about it. A link
-// that is still being opened, to an address that is gone, counts as one for Valkey.
-func (m member) reachable() bool { return m.linked && !m.is("fail") && !m.is("fail?") }
-
 // reach says that somebody can reach the member.
 func (vs voices) reach(id string) bool {
 	return slices.ContainsFunc(vs, func(v voice) bool {

@@ -50,6 +50,9 @@ type Span struct {
 	Until int `json:"until,omitempty"`
 }
 
+// Since9 is the versions that know what Valkey 9.0 brought: slot migration jobs, times to live of fields, a safe SHUTDOWN.
+var Since9 = Span{Since: 900}
+
 // Holds says that the version, major.minor.patch, lies in the span. What is no
 // version lies in none.
 func (s Span) Holds(version string) bool {

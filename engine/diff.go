@@ -36,6 +36,7 @@ func Diff(s Snapshot, d Desired) *Facts {
 	c.settings(f)
 	f.Forming.Complete = c.complete(f)
 	f.Forming.Preparations = c.preparations()
+	f.Slots.Orphaned = c.orphaned(f.Forming.Preparations)
 	f.Forming.Introductions = c.introductions()
 	f.Forming.Attachments = c.attachments()
 	f.Healing = c.healing()
@@ -68,6 +69,8 @@ type comparison struct {
 	// claims are the slots each member holds: by its own word when it is
 	// heard, else by the word of the view with the highest epoch for it.
 	claims map[string][]SlotRange
+	// covered says that heard primaries hold every slot, each once.
+	covered bool
 	// shards are the nodes by shard index, as many as the target has shards.
 	shards []shard
 	// leaving are the shards of higher indices, which the target has no more.
@@ -86,6 +89,7 @@ func compare(s *Snapshot, d *Desired) *comparison {
 	}
 	slices.SortFunc(c.heard, func(a, b *Node) int { return compareText(a.Server.ID, b.Server.ID) })
 	c.claims = claims(c.heard)
+	c.covered = c.coverage()
 	c.sortIntoShards()
 	return c
 }

@@ -35,6 +35,18 @@ func (c *comparison) preparations() []Preparation {
 	return out
 }
 
+// orphaned counts the slots that servers of a cluster which was whole once are given: whoever held them is gone for good.
+func (c *comparison) orphaned(preparations []Preparation) int {
+	if c.creating {
+		return 0
+	}
+	n := 0
+	for i := range preparations {
+		n += topology.Count(preparations[i].Slots)
+	}
+	return n
+}
+
 // highestEpoch is the highest epoch any server speaks of.
 func (c *comparison) highestEpoch() int64 {
 	highest := int64(0)
@@ -172,15 +184,14 @@ func (c *comparison) ready(n *Node) bool {
 func (c *comparison) attachments() []Attachment {
 	var out []Attachment
 	for _, s := range c.shards {
-		head := c.head(s)
-		if head == nil {
+		if s.head == nil {
 			continue
 		}
 		for _, n := range s.nodes {
-			if n == head || !c.hears(n) || n.Server.Role == Replica || len(c.claims[n.Server.ID]) > 0 || n.Lifecycle == Leaving {
+			if n == s.head || !c.hears(n) || n.Server.Role == Replica || len(c.claims[n.Server.ID]) > 0 || n.Lifecycle == Leaving {
 				continue
 			}
-			out = append(out, Attachment{Node: n.Name, ID: n.Server.ID, PrimaryID: head.Server.ID})
+			out = append(out, Attachment{Node: n.Name, ID: n.Server.ID, PrimaryID: s.head.Server.ID})
 		}
 	}
 	slices.SortFunc(out, func(a, b Attachment) int { return compareText(a.Node, b.Node) })

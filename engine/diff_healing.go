@@ -57,7 +57,7 @@ func (c *comparison) handOvers() []Succession {
 		if s.primary == nil || !podGoes(s.primary) {
 			continue
 		}
-		stay := slices.DeleteFunc(slices.Clone(c.copies(s)), func(n *Node) bool { return n == s.primary || podGoes(n) })
+		stay := slices.DeleteFunc(slices.Clone(s.copies), func(n *Node) bool { return n == s.primary || podGoes(n) })
 		if len(stay) == 0 {
 			continue
 		}

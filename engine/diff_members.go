@@ -204,7 +204,7 @@ func (c *comparison) workingJoiners(f *Facts) []string {
 	}
 	var out []string
 	for _, s := range c.shards {
-		for _, n := range c.copies(s) {
+		for _, n := range s.copies {
 			if n.Lifecycle == Joining {
 				out = append(out, n.Name)
 			}

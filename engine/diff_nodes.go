@@ -191,7 +191,7 @@ func (c *comparison) joinType(s shard) JoinType {
 		return ""
 	case len(s.nodes) > 0:
 		return JoinReplica
-	case c.covered():
+	case c.covered:
 		return JoinShard
 	default:
 		return JoinPrimary

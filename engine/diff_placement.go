@@ -30,7 +30,7 @@ func (c *comparison) spreading(f *Facts) []Succession {
 		if s.primary == nil || zone(s.primary) != zones[0] {
 			continue
 		}
-		heir := c.heirBySpread(s, c.copies(s))
+		heir := c.heirBySpread(s, s.copies)
 		if heir != nil && leads[zone(heir)]+1 < leads[zones[0]] {
 			return []Succession{c.succeeding(heir, s.primary.Server.ID)}
 		}

@@ -18,11 +18,12 @@ func (c *comparison) rolling(f *Facts) RollingFacts {
 	if c.creating || c.want.Problem != "" {
 		return r
 	}
+	first := 0 // the shard under way
 	for _, s := range c.shards {
 		for _, n := range s.nodes {
 			if c.joined(n) && c.unwanted(n) && !podGoes(n) {
 				if len(r.Outdated) == 0 {
-					r.Shard = s.index
+					first = s.index
 				}
 				r.Outdated = append(r.Outdated, n.Name)
 			}
@@ -31,7 +32,7 @@ func (c *comparison) rolling(f *Facts) RollingFacts {
 	if len(r.Outdated) == 0 {
 		return r
 	}
-	s := c.shards[r.Shard]
+	s := c.shards[first]
 	r.Begun, r.Stalled = c.begun()
 	r.Surge = c.surge(f, s)
 	r.Successions = c.succession(s)
@@ -50,8 +51,7 @@ func (c *comparison) rolling(f *Facts) RollingFacts {
 // newer primary cannot even write such a key down for them (rdbSaveObjectType
 // in valkey/src/rdb.c): their replica would be sent nothing, over and over.
 func (c *comparison) refused() string {
-	wanted := versionNumber(c.want.Version)
-	if wanted == 0 || wanted >= atomicSince {
+	if c.want.Version == "" || Since9.Holds(c.want.Version) {
 		return ""
 	}
 	for _, n := range c.heard {
@@ -103,16 +103,16 @@ func (c *comparison) sound(f *Facts) bool {
 	if len(f.Nodes.Starting)+len(f.Nodes.Silent)+len(f.Nodes.Dead)+len(f.Nodes.Missing)+len(f.Nodes.Unprovisioned) > 0 {
 		return false
 	}
-	if !f.Members.Agreed || !f.Slots.Agreed || !c.covered() {
+	if !f.Members.Agreed || !f.Slots.Agreed || !c.covered {
 		return false
 	}
-	return !slices.ContainsFunc(c.shards, func(s shard) bool { return len(c.copies(s)) < c.target.perShard() })
+	return !slices.ContainsFunc(c.shards, func(s shard) bool { return len(s.copies) < c.target.perShard() })
 }
 
 // proven says that some server with the specs of today has joined and holds its shard's data.
 func (c *comparison) proven() bool {
 	return slices.ContainsFunc(c.shards, func(s shard) bool {
-		return slices.ContainsFunc(c.copies(s), func(n *Node) bool { return !c.unwanted(n) })
+		return slices.ContainsFunc(s.copies, func(n *Node) bool { return !c.unwanted(n) })
 	})
 }
 
@@ -131,12 +131,12 @@ func (c *comparison) unproven(s shard) int {
 // stays and is in sync, once all that are to stay are. So there is one failover,
 // and it leaves the copies complete.
 func (c *comparison) succession(s shard) []Succession {
-	keepers, copies := c.keepers(s), c.copies(s)
+	keepers := c.keepers(s)
 	if s.primary == nil || slices.Contains(keepers, s.primary) || len(keepers) < c.target.perShard() {
 		return nil
 	}
 	for _, n := range keepers {
-		if !slices.Contains(copies, n) {
+		if !slices.Contains(s.copies, n) {
 			return nil
 		}
 	}
@@ -149,9 +149,8 @@ func (c *comparison) rollWaits(f *Facts, s shard) string {
 		return fmt.Sprintf("shard %d: %s to run", s.index, strings.Join(trouble, ", "))
 	}
 	synced := 0
-	keepers, copies := c.keepers(s), c.copies(s)
-	for _, n := range keepers {
-		if slices.Contains(copies, n) {
+	for _, n := range c.keepers(s) {
+		if slices.Contains(s.copies, n) {
 			synced++
 		}
 	}
@@ -161,7 +160,7 @@ func (c *comparison) rollWaits(f *Facts, s shard) string {
 // excess are the members beyond the target in shards that stay, and that no
 // roll is about to use: what fewer replicas per shard leave over.
 func (c *comparison) excess(f *Facts) []Retirement {
-	if c.creating || c.want.Problem != "" || !c.covered() || !f.Members.Agreed {
+	if c.creating || c.want.Problem != "" || !c.covered || !f.Members.Agreed {
 		return nil
 	}
 	var out []Retirement
@@ -170,5 +169,5 @@ func (c *comparison) excess(f *Facts) []Retirement {
 			out = append(out, c.retirable(s, c.keepers(s))...)
 		}
 	}
-	return together(out)
+	return out
 }

@@ -3,8 +3,6 @@ package engine
 import (
 	"fmt"
 	"slices"
-	"strconv"
-	"strings"
 	"time"
 
 	"valkey.gomomento.com/operator/engine/topology"
@@ -21,8 +19,6 @@ const (
 	// retryMoveAfter is how long a failed job is left before its slots are tried
 	// again: what ended it, such as a failover, is over by then or will last.
 	retryMoveAfter = 5 * time.Second
-	// atomicSince is the first version with CLUSTER MIGRATESLOTS, as major*100+minor.
-	atomicSince = 900
 	// fillLimit is the part of maxmemory, in percent, that a scale-in may fill a server to.
 	fillLimit = 95
 )
@@ -60,13 +56,13 @@ func (c *comparison) scaling(f *Facts) ScalingFacts {
 // plan are all moves that are left until every shard of the target has its
 // share and the shards that leave have nothing.
 func (c *comparison) plan() []Move {
-	if !c.covered() {
+	if !c.covered {
 		return nil
 	}
 	var owners [][]SlotRange
 	var heads []*Node
 	for _, s := range c.everyShard() {
-		head := c.head(s)
+		head := s.head
 		if head == nil && s.index < c.target.Shards {
 			return nil
 		}
@@ -103,11 +99,11 @@ func (c *comparison) hindrance(f *Facts, plan []Move) string {
 		return ""
 	}
 	for _, s := range c.shards {
-		if have := len(c.copies(s)); have < c.target.perShard() {
+		if have := len(s.copies); have < c.target.perShard() {
 			return fmt.Sprintf("shard %d has %d of %d servers in sync", s.index, have, c.target.perShard())
 		}
 		// A primary refuses writes in the first seconds of its life, those of a move too.
-		if head := c.head(s); !head.Server.ClusterOK {
+		if head := s.head; !head.Server.ClusterOK {
 			return head.Name + " reports cluster_state fail"
 		}
 	}
@@ -174,7 +170,7 @@ func (c *comparison) begin(plan []Move, s *ScalingFacts) {
 			continue
 		}
 		source, target := c.byID[m.FromID].Server, c.byID[m.ToID].Server
-		if versionNumber(source.Version) < atomicSince || versionNumber(target.Version) < atomicSince {
+		if !Since9.Holds(source.Version) || !Since9.Holds(target.Version) {
 			if len(s.Carries) == 0 {
 				m.Slots = topology.Head(m.Slots, carrySlots)
 				s.Carries = append(s.Carries, m)
@@ -199,7 +195,7 @@ func (c *comparison) jobSize(source *Server) int {
 // recalls are the sources with a running job that the plan has no use for: its
 // target is to have no more slots, or its source to give none to it.
 func (c *comparison) recalls(plan []Move) []Recall {
-	if !c.covered() {
+	if !c.covered {
 		return nil
 	}
 	wanted := map[string]int{}
@@ -289,7 +285,7 @@ func holds(ranges []SlotRange, slot int) bool {
 // drained are the members of shards that leave and hold no slot any more:
 // replicas first, then the primaries they followed.
 func (c *comparison) drained() []Retirement {
-	if !c.covered() {
+	if !c.covered {
 		return nil
 	}
 	var replicas, primaries []Retirement
@@ -308,19 +304,7 @@ func (c *comparison) drained() []Retirement {
 		}
 	}
 	if len(replicas) > 0 {
-		return together(replicas)
+		return replicas
 	}
-	return together(primaries)
-}
-
-// versionNumber is major*100+minor of major.minor.patch, 0 when it is none.
-func versionNumber(version string) int {
-	major, rest, _ := strings.Cut(version, ".")
-	minor, _, _ := strings.Cut(rest, ".")
-	a, errA := strconv.Atoi(major)
-	b, errB := strconv.Atoi(minor)
-	if errA != nil || errB != nil {
-		return 0
-	}
-	return a*100 + b
+	return primaries
 }

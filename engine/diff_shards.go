@@ -12,6 +12,14 @@ type shard struct {
 	index   int
 	nodes   []*Node // alive ones, sorted by name
 	primary *Node   // the heard node that holds slots, nil when there is none
+	// head is the server that the others follow: the one that holds the shard's
+	// slots or, in a shard that has none yet, the one that is to get them. While
+	// any slot is without a heard owner, a shard without slots may be one whose
+	// primary has died, and has no head.
+	head *Node
+	// copies are the nodes that hold the shard's data whole: its head and the
+	// replicas in sync with it.
+	copies []*Node
 }
 
 func (c *comparison) sortIntoShards() {
@@ -31,7 +39,9 @@ func (c *comparison) sortIntoShards() {
 		}
 	}
 	for i := range all {
-		all[i].index = i
+		s := &all[i]
+		s.index, s.head = i, c.findHead(s)
+		s.copies = c.findCopies(s)
 	}
 	c.shards, c.leaving = all[:c.target.Shards], all[c.target.Shards:]
 }
@@ -40,23 +50,18 @@ func (c *comparison) shardFacts() []ShardFacts {
 	out := make([]ShardFacts, len(c.shards))
 	for i, s := range c.shards {
 		out[i] = ShardFacts{Index: i, Nodes: len(s.nodes)}
-		head := c.head(s)
-		if head == nil {
+		if s.head == nil {
 			continue
 		}
-		out[i].Primary = head.Name
-		out[i].Slots = topology.Count(c.claims[head.Server.ID])
-		out[i].InSync = len(c.copies(s))
+		out[i].Primary = s.head.Name
+		out[i].Slots = topology.Count(c.claims[s.head.Server.ID])
+		out[i].InSync = len(s.copies)
 	}
 	return out
 }
 
-// head is the server that a shard's others follow: the one that holds its
-// slots or, in a shard that has none yet, the one that is to get them. While
-// any slot is without a heard owner, a shard without slots may be one whose
-// primary has died, and has no head.
-func (c *comparison) head(s shard) *Node {
-	if s.primary != nil || !c.covered() {
+func (c *comparison) findHead(s *shard) *Node {
+	if s.primary != nil || !c.covered {
 		return s.primary
 	}
 	var empty []*Node
@@ -74,7 +79,7 @@ func (c *comparison) head(s shard) *Node {
 }
 
 // followers counts the replicas that the shard's node has.
-func (c *comparison) followers(s shard, primary *Node) int {
+func (c *comparison) followers(s *shard, primary *Node) int {
 	count := 0
 	for _, n := range s.nodes {
 		if c.hears(n) && n.Server.PrimaryID == primary.Server.ID {
@@ -84,8 +89,8 @@ func (c *comparison) followers(s shard, primary *Node) int {
 	return count
 }
 
-// covered says that heard primaries hold every slot, each once.
-func (c *comparison) covered() bool {
+// coverage says that heard primaries hold every slot, each once.
+func (c *comparison) coverage() bool {
 	var held topology.Set
 	count := 0
 	for _, n := range c.heard {
@@ -95,16 +100,13 @@ func (c *comparison) covered() bool {
 	return count == topology.SlotCount && held.Count() == topology.SlotCount
 }
 
-// copies are the nodes that hold the shard's data whole: its head and the
-// replicas in sync with it.
-func (c *comparison) copies(s shard) []*Node {
-	head := c.head(s)
-	if head == nil {
+func (c *comparison) findCopies(s *shard) []*Node {
+	if s.head == nil {
 		return nil
 	}
 	var out []*Node
 	for _, n := range s.nodes {
-		if n == head || c.follows(n, head) {
+		if n == s.head || c.follows(n, s.head) {
 			out = append(out, n)
 		}
 	}
@@ -126,7 +128,6 @@ func (c *comparison) unwanted(n *Node) bool {
 // should be, as many as the target asks for. The head goes first, so that
 // nothing moves needlessly, then who has the data, then who is older.
 func (c *comparison) keepers(s shard) []*Node {
-	head, copies := c.head(s), c.copies(s)
 	var fit []*Node
 	for _, n := range s.nodes {
 		if !c.unwanted(n) {
@@ -135,9 +136,9 @@ func (c *comparison) keepers(s shard) []*Node {
 	}
 	rank := func(n *Node) int {
 		switch {
-		case n == head:
+		case n == s.head:
 			return 0
-		case slices.Contains(copies, n):
+		case slices.Contains(s.copies, n):
 			return 1
 		default:
 			return 2
@@ -172,16 +173,15 @@ func (c *comparison) retirement(n *Node) Retirement {
 // long as the copies that stay are as many as there should be, the others are
 // not needed. The head is never among them, for its slots.
 func (c *comparison) retirable(s shard, stay []*Node) []Retirement {
-	head, copies := c.head(s), c.copies(s)
-	if head == nil {
+	if s.head == nil {
 		return nil
 	}
-	leave, left := []Retirement(nil), len(copies)
-	for _, n := range c.lastToFirst(s, copies) {
-		if n == head || slices.Contains(stay, n) || !c.joined(n) || !c.hears(n) {
+	leave, left := []Retirement(nil), len(s.copies)
+	for _, n := range lastToFirst(s) {
+		if n == s.head || slices.Contains(stay, n) || !c.joined(n) || !c.hears(n) {
 			continue
 		}
-		if slices.Contains(copies, n) {
+		if slices.Contains(s.copies, n) {
 			if left <= c.target.perShard() {
 				continue
 			}
@@ -191,25 +191,15 @@ func (c *comparison) retirable(s shard, stay []*Node) []Retirement {
 		}
 		leave = append(leave, c.retirement(n))
 	}
-	return together(leave)
-}
-
-// together spares those who leave in one step from having to forget each other.
-func together(leave []Retirement) []Retirement {
-	for i := range leave {
-		leave[i].By = slices.DeleteFunc(leave[i].By, func(node string) bool {
-			return slices.ContainsFunc(leave, func(r Retirement) bool { return r.Node == node })
-		})
-	}
 	return leave
 }
 
 // lastToFirst are the shard's nodes in the order in which they go: who lacks
 // the data, then the latest made.
-func (c *comparison) lastToFirst(s shard, copies []*Node) []*Node {
+func lastToFirst(s shard) []*Node {
 	order := slices.Clone(s.nodes)
 	whole := func(n *Node) int {
-		if slices.Contains(copies, n) {
+		if slices.Contains(s.copies, n) {
 			return 1
 		}
 		return 0

@@ -119,6 +119,8 @@ type SlotFacts struct {
 	Agreed bool `expr:"agreed"`
 	// Known says that every answering server knows an owner for every slot.
 	Known bool `expr:"known"`
+	// Orphaned counts the slots that nobody holds any more and that servers are about to be given, empty.
+	Orphaned int `expr:"orphaned"`
 }
 
 // FormingFacts are the steps of a bootstrap that are open now.
@@ -168,8 +170,6 @@ type ScalingFacts struct {
 
 // RollingFacts are the steps that replace members by ones with the specs of today.
 type RollingFacts struct {
-	// Shard is the index of the shard under way, if any is Outdated.
-	Shard int `expr:"shard"`
 	// Outdated are the members to be replaced, of all shards, in the order of the shards.
 	Outdated []string `expr:"outdated"`
 	// Begun says that some server with the specs of today is there.

@@ -38,7 +38,7 @@ func (p *Pool) Ask(ctx context.Context, t Target, a Access, settings []string) (
 	if err != nil {
 		return nil, err
 	}
-	if beforeMigrations(s.Version) {
+	if !engine.Since9.Holds(s.Version) {
 		c.beforeMigrations.Store(true)
 	}
 	return s, nil

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -13,19 +12,9 @@ import (
 	"valkey.gomomento.com/operator/engine"
 )
 
-// migrationsSince is the first major version that has slot migration jobs.
-const migrationsSince = 9
-
 // askMigrations is the question after a server's jobs. A server that is not yet known to be too old is asked: a new
 // leader must not take a cluster in mid-migration for a quiet one on its first pass.
 var askMigrations = []string{"CLUSTER", "GETSLOTMIGRATIONS"}
-
-// beforeMigrations says that a version is known to have no slot migration jobs.
-func beforeMigrations(version string) bool {
-	major, _, _ := strings.Cut(version, ".")
-	n, err := strconv.Atoi(major)
-	return err == nil && n < migrationsSince
-}
 
 // migrations reads the reply to CLUSTER GETSLOTMIGRATIONS, which is the newest job first. The log keeps up to a
 // thousand jobs that have ended; of those only the newest export that failed is of use.

@@ -37,29 +37,30 @@ func streamOf(info string) stream {
 	return s
 }
 
-// whole are the servers that were heard. A replica that is about to link to a primary that was just promoted counts as
-// linked when it has all that was written before: no copy was lost, and what is written meanwhile it gets as soon
-// as it is linked, like any replica.
-func whole(heard map[string]answer) []*engine.Server {
-	byID := map[string]answer{}
+// whole are the servers that were heard.
+//
+// Servers are not asked in the same instant, and links take some milliseconds to be made: a round in the middle of a
+// failover hears from before and from after it. So for a moment after a primary was promoted, fresh says for which, a server
+// whose stream is the one that the primary followed counts as linked to it, if it has that stream to its end, or
+// was linked or led when it answered: then it answered before it could know. What is written meanwhile it gets as
+// soon as it is linked, like any replica; one that is not linked after that moment is no copy.
+func whole(heard map[string]answer, fresh func(stream string) bool) []*engine.Server {
+	promoted := map[string]answer{} // by the stream that they followed
 	for _, a := range heard {
-		byID[a.server.ID] = a
+		if a.server.Role == engine.Primary && a.stream.joint >= 0 && fresh(a.stream.id) {
+			promoted[a.stream.followed] = a
+		}
 	}
 	var out []*engine.Server
 	for _, a := range heard {
-		p, known := byID[a.server.PrimaryID]
-		if a.server.Role == engine.Replica && !a.server.LinkUp && known && a.stream.relinks(p.stream) {
+		p, found := promoted[a.stream.id]
+		if found && (a.server.LinkUp || a.server.Role == engine.Primary || a.stream.offset >= p.stream.joint) {
 			linked := *a.server
-			linked.LinkUp = true
+			linked.Role, linked.PrimaryID, linked.LinkUp = engine.Replica, p.server.ID, true
 			out = append(out, &linked)
 			continue
 		}
 		out = append(out, a.server)
 	}
 	return out
-}
-
-// relinks says that the replica has the whole stream that the primary followed before it was promoted, and nothing else.
-func (s stream) relinks(primary stream) bool {
-	return s.id == primary.followed && primary.joint >= 0 && s.offset >= primary.joint
 }

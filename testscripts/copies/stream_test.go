@@ -6,26 +6,32 @@ import (
 	"valkey.gomomento.com/operator/engine"
 )
 
-func TestARelinkingReplicaCountsWhenItHasAllThatWasWritten(t *testing.T) {
-	promoted := stream{id: "new", followed: "old", offset: 120, joint: 100}
+func TestAFailoverIsSeenWhole(t *testing.T) {
+	promoted := answer{server: &engine.Server{ID: "a", Role: engine.Primary}, stream: stream{id: "new", followed: "old", offset: 120, joint: 100}}
+	replica := func(of string, linked bool) *engine.Server {
+		return &engine.Server{ID: "b", Role: engine.Replica, PrimaryID: of, LinkUp: linked}
+	}
 	for name, c := range map[string]struct {
-		of     stream
+		answer
+		late   bool
 		linked bool
 	}{
-		"it has all":                   {stream{id: "old", offset: 100}, true},
-		"it was a little behind":       {stream{id: "old", offset: 99}, false},
-		"it was of another primary":    {stream{id: "other", offset: 500}, false},
-		"it follows the new one's own": {stream{id: "new", offset: 120}, false},
+		"it has all and is about to link":           {answer{server: replica("a", false), stream: stream{id: "old", offset: 100}}, false, true},
+		"it has all and never links":                {answer{server: replica("a", false), stream: stream{id: "old", offset: 100}}, true, false},
+		"it was behind":                             {answer{server: replica("a", false), stream: stream{id: "old", offset: 99}}, false, false},
+		"it answered before, linked to the old one": {answer{server: replica("c", true), stream: stream{id: "old", offset: 99}}, false, true},
+		"it answered before, as the old one":        {answer{server: &engine.Server{ID: "b", Role: engine.Primary}, stream: stream{id: "old", offset: 99}}, false, true},
+		"it is of another shard":                    {answer{server: replica("d", true), stream: stream{id: "other", offset: 500}}, false, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			heard := map[string]answer{
-				"a": {server: &engine.Server{ID: "a", Role: engine.Primary}, stream: promoted},
-				"b": {server: &engine.Server{ID: "b", Role: engine.Replica, PrimaryID: "a"}, stream: c.of},
-			}
-			for _, s := range whole(heard) {
-				if s.ID == "b" && s.LinkUp != c.linked {
-					t.Errorf("counts as linked: %t", s.LinkUp)
+			counts := 0
+			for _, s := range whole(map[string]answer{"a": promoted, "b": c.answer}, func(string) bool { return !c.late }) {
+				if s.Role == engine.Replica && s.PrimaryID == "a" && s.LinkUp {
+					counts++
 				}
+			}
+			if (counts == 1) != c.linked {
+				t.Errorf("counted %d times", counts)
 			}
 		})
 	}

@@ -51,6 +51,7 @@ type Watch struct {
 	pool    *valkey.Pool
 	book    *book
 	heard   map[string]answer
+	streams map[string]time.Time // when each primary's stream was first heard of
 	began   time.Time
 	begun   bool // entries are made
 	errs    []error
@@ -68,7 +69,7 @@ type answer struct {
 // Start begins to watch.
 func Start(o Options) *Watch {
 	ctx, cancel := context.WithCancel(context.Background())
-	w := &Watch{options: o, pool: &valkey.Pool{}, book: newBook(o.Target), heard: map[string]answer{}, began: time.Now(), cancel: cancel}
+	w := &Watch{options: o, pool: &valkey.Pool{}, book: newBook(o.Target), heard: map[string]answer{}, streams: map[string]time.Time{}, began: time.Now(), cancel: cancel}
 	w.rounds.Go(func() { w.run(ctx) })
 	return w
 }
@@ -158,5 +159,13 @@ func (w *Watch) known(servers []Server, answers []answer, errs []error) (known [
 		heard[s.Name] = last
 	}
 	w.heard = heard
-	return whole(heard), awaited
+	return whole(heard, func(stream string) bool { return w.age(stream, now) < grace }), awaited
+}
+
+// age is for how long a stream is known.
+func (w *Watch) age(stream string, now time.Time) time.Duration {
+	if _, known := w.streams[stream]; !known {
+		w.streams[stream] = now
+	}
+	return now.Sub(w.streams[stream])
 }

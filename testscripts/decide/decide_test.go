@@ -82,7 +82,7 @@ var commands = map[string]func(*testscript.TestScript, bool, []string){
 	"edit":    cmdEdit,    // edit FIELD VALUE: change the cluster's spec or object
 	"drift":   cmdDrift,   // drift NODE DIRECTIVE VALUE: somebody changes a setting on a running server
 	"pods":    cmdPods,    // pods running|pending|failed|deleted NODE|new [TROUBLE]: what became of Pods
-	"gain":    cmdGain,    // gain node SHARD | stray KIND/NAME | server NODE | job FROM TO SLOTS | mark FROM TO SLOT: something is there
+	"gain":    cmdGain,    // gain node SHARD | stray KIND/NAME | server NODE | job|failed FROM TO SLOTS | mark FROM TO SLOT: something is there
 	"lose":    cmdLose,    // lose pod|node|server|link|[next-]secret|memory|object [NODE] [WHY]: something vanishes, or a ValkeyNode begins to
 	"servers": cmdServers, // servers version|used|room|keys|fieldttls NODE|all VALUE: what servers report
 	"zone":    cmdZone,    // zone NODE ZONE: where the node's Pod runs
@@ -134,6 +134,8 @@ func cmdEdit(ts *testscript.TestScript, _ bool, args []string) {
 		w.Cluster.Paused = value == "true"
 	case "deleting":
 		w.Cluster.Deleting = true
+	case "fleet":
+		w.RollHeld = value
 	case "unnoticed":
 		w.unnoticed = value == "true"
 	case "users":
@@ -237,7 +239,9 @@ func cmdGain(ts *testscript.TestScript, _ bool, args []string) {
 	case "stray":
 		w.Strays = append(w.Strays, args[1])
 	case "job":
-		ts.Check(w.addJob(args[1], args[2], args[3]))
+		ts.Check(w.addJob(args[1], args[2], args[3], "replicating", ""))
+	case "failed":
+		ts.Check(w.addJob(args[1], args[2], args[3], "failed", "Connection lost to target"))
 	case "mark":
 		slot, err := strconv.Atoi(args[3])
 		ts.Check(err)

@@ -23,7 +23,7 @@ func TestSafeInAnyOrder(t *testing.T) {
 	rules := loadRules(t)
 	healthy := map[engine.Topology]*world{}
 	acted := map[string]int{}
-	for range 4000 {
+	for range 9000 {
 		topology := engine.Topology{Shards: 1 + random.IntN(3), ReplicasPerShard: random.IntN(2)}
 		if healthy[topology] == nil {
 			healthy[topology] = formed(t, topology)

@@ -54,14 +54,14 @@ func (w *world) move(moves []engine.Move) {
 	}
 }
 
-// addJob lets a slot migration job run between two nodes.
-func (w *world) addJob(from, to, slots string) error {
+// addJob lets a slot migration job be in a state between two nodes.
+func (w *world) addJob(from, to, slots, state, message string) error {
 	var r engine.SlotRange
 	if _, err := fmt.Sscanf(slots, "%d-%d", &r.From, &r.To); err != nil {
 		return fmt.Errorf("slots %s: %w", slots, err)
 	}
 	job := engine.SlotMigration{
-		Name: "job", Slots: []engine.SlotRange{r}, SourceID: id(from), TargetID: id(to), State: "replicating", Updated: w.At,
+		Name: "job", Slots: []engine.SlotRange{r}, SourceID: id(from), TargetID: id(to), State: state, Message: message, Updated: w.At,
 	}
 	into := w.node(to).Server
 	into.Migrations = append(into.Migrations, job)

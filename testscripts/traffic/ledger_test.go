@@ -6,15 +6,14 @@ import (
 	"time"
 
 	"pgregory.net/rapid"
+
+	"valkey.gomomento.com/operator/engine/topology"
 )
 
 func TestTagsAreSpreadOverAllSlots(t *testing.T) {
-	if slot := slotOf("123456789"); slot != 0x31C3%slotCount { // the check value of CRC-16/XMODEM
-		t.Errorf("slot of 123456789 is %d", slot)
-	}
 	perBucket := map[int]int{}
 	for i, tag := range spread() {
-		if tag.slot*tagCount/slotCount != i || slotOf(tag.text) != tag.slot {
+		if tag.slot*tagCount/topology.SlotCount != i || topology.SlotOf(tag.text) != tag.slot {
 			t.Errorf("tag %d is %+v", i, tag)
 		}
 		perBucket[tag.bucket()]++
@@ -68,7 +67,7 @@ func TestAWriteInDoubtEndsItsKey(t *testing.T) {
 	old := l.open[1]
 	value := old.write()
 	l.unknown(1)
-	if l.open[1].key == old.key || slotOf(l.tags[1].text) != l.tags[1].slot {
+	if l.open[1].key == old.key || topology.SlotOf(l.tags[1].text) != l.tags[1].slot {
 		t.Errorf("%s is still in use", old.key)
 	}
 	written := l.written()
@@ -145,7 +144,7 @@ func TestTheLedgerCountsExactly(t *testing.T) {
 }
 
 func ofTag(t *rapid.T, key string, tag tag) {
-	if slotOf(tag.text) != tag.slot || !strings.HasPrefix(key, "traffic:r:{"+tag.text+"}:") {
+	if topology.SlotOf(tag.text) != tag.slot || !strings.HasPrefix(key, "traffic:r:{"+tag.text+"}:") {
 		t.Fatalf("%s is not of tag %s", key, tag.text)
 	}
 }

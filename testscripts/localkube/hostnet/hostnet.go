@@ -104,7 +104,7 @@ func Down(l layout.Layout) error {
 
 // Links are the names of the host's links that belong to the cluster.
 func Links(l layout.Layout) ([]string, error) {
-	links, err := netlink.LinkList()
+	links, err := listLinks()
 	if err != nil {
 		return nil, fmt.Errorf("list links: %w", err)
 	}
@@ -116,6 +116,21 @@ func Links(l layout.Layout) ([]string, error) {
 		}
 	}
 	return ours, nil
+}
+
+// interruptions is how often a list may be cut short before that is an error.
+const interruptions = 20
+
+// listLinks asks again when links came or went meanwhile: the kernel then says
+// that its list may be incomplete. Where others make and remove links that
+// happens now and then.
+func listLinks() ([]netlink.Link, error) {
+	for tries := 1; ; tries++ {
+		links, err := netlink.LinkList()
+		if tries == interruptions || !errors.Is(err, netlink.ErrDumpInterrupted) {
+			return links, err
+		}
+	}
 }
 
 func remove(name string) error {
