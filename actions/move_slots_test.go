@@ -173,7 +173,7 @@ func (f *formation) openMove(t *testing.T, r engine.SlotRange) {
 func (f *formation) failedMove(t *testing.T, r engine.SlotRange) {
 	t.Helper()
 	f.run(t, &actions.SetSettings{Changes: []engine.SettingChange{{Node: "f", Settings: map[string]string{"maxmemory": "1"}}}})
-	f.fails(t, &actions.MoveSlots{Moves: []engine.Move{f.migration("a", "f", r)}}, "4061 slots from a to f: ")
+	f.fails(t, &actions.MoveSlots{Moves: []engine.Move{f.migration("a", "f", r)}}, "4061 slots (1400…) from a to f: ")
 	if !f.holds(t, "a", r) {
 		t.Error("the slots have changed hands")
 	}
