@@ -39,6 +39,7 @@ type scenario struct {
 	watch      *copies.Watch
 	cliTraffic *cliTraffic
 	issued     issue
+	trusted    trust // by clients that stay
 	idlers     []idler
 	names      *nameWatch
 }

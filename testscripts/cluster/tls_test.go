@@ -13,6 +13,7 @@ import (
 	"math/big"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -33,6 +34,19 @@ type issue struct {
 	data map[string][]byte
 }
 
+// A trust is all the authorities of a scenario so far, as a client has them that is told of the next before the last one goes.
+type trust struct{ pool atomic.Pointer[x509.CertPool] }
+
+// add trusts one more. Connections that are being opened go on with what they began with.
+func (t *trust) add(authorities []byte) {
+	pool := x509.NewCertPool()
+	if before := t.pool.Load(); before != nil {
+		pool = before.Clone()
+	}
+	pool.AppendCertsFromPEM(authorities)
+	t.pool.Store(pool)
+}
+
 // briefly is how long a brief certificate lives: longer than it takes to reach all servers.
 const briefly = 20 * time.Second
 
@@ -43,6 +57,7 @@ func cmdCertificate(ts *testscript.TestScript, _ bool, args []string) {
 		kind = args[2]
 	}
 	ts.Check(s.issue(kind, strings.TrimPrefix(host(s.key(args[1]), ""), "."), host(s.key(args[1]), "*")))
+	s.trusted.add(s.issued.data["ca.crt"])
 	secret := &corev1.Secret{
 		ObjectMeta: metav1.ObjectMeta{Namespace: s.ns, Name: args[0]},
 		Type:       corev1.SecretTypeTLS, Data: s.issued.data,

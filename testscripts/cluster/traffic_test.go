@@ -30,6 +30,9 @@ func cmdTraffic(ts *testscript.TestScript, _ bool, args []string) {
 		words, login := options(ts, args[1:], "user", "password")
 		access, err := s.access(context.Background(), s.key(words[0]), login["user"], login["password"])
 		ts.Check(err)
+		if access.TLS != nil {
+			access.Authorities = s.trusted.pool.Load
+		}
 		s.traffic, err = traffic.Start(context.Background(), traffic.Options{Access: access, Pace: trafficPace})
 		ts.Check(err)
 		ts.Defer(func() {
@@ -87,7 +90,8 @@ func keep(ts *testscript.TestScript, report traffic.Report, bars map[string]stri
 func dropped(report traffic.Report) int {
 	n := 0
 	for _, m := range report.Mishaps {
-		if !strings.HasSuffix(m.Text, "deadline exceeded") && !strings.Contains(m.Text, "MOVED") {
+		late := strings.HasSuffix(m.Text, "deadline exceeded") || strings.HasSuffix(m.Text, "i/o timeout")
+		if !late && !strings.Contains(m.Text, "MOVED") {
 			n += m.Count
 		}
 	}

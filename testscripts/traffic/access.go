@@ -3,6 +3,7 @@ package traffic
 import (
 	"context"
 	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
 	"net"
@@ -29,6 +30,9 @@ type Access struct {
 	Username, Password string
 	// TLS is used when not nil; the name to verify is that of the address dialled.
 	TLS *tls.Config
+	// Authorities, when not nil, says before each connection whom to trust in the place of TLS.RootCAs: a client outlives
+	// the authority that it began with.
+	Authorities func() *x509.CertPool
 	// Resolve finds where to dial for an address that a server or Seeds gave, host:port both: a test may run where the
 	// names that servers announce mean nothing. Nil dials the addresses as they are.
 	Resolve func(ctx context.Context, address string) (string, error)
@@ -84,5 +88,8 @@ func (a Access) dial(ctx context.Context, address string, dialer *net.Dialer, co
 	}
 	named := config.Clone()
 	named.ServerName = host
+	if a.Authorities != nil {
+		named.RootCAs = a.Authorities()
+	}
 	return (&tls.Dialer{NetDialer: dialer, Config: named}).DialContext(ctx, "tcp", target)
 }
