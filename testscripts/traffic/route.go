@@ -40,9 +40,14 @@ func (r *router) send(ctx context.Context, tag string, command func() valkey.Com
 	if time.Now().Before(r.until) {
 		return r.detour(ctx, tag, command)
 	}
+	return r.ordinary(ctx, command())
+}
+
+// ordinary sends the command as the library does. When there is no reply, a detour begins.
+func (r *router) ordinary(ctx context.Context, command valkey.Completed) valkey.ValkeyResult {
 	timed, cancel := context.WithTimeout(ctx, r.timeout)
 	defer cancel()
-	result := r.client.Do(timed, command())
+	result := r.client.Do(timed, command)
 	if unanswered(result.Error()) {
 		r.until, r.owners = time.Now().Add(detourTime), map[string]string{}
 	}
@@ -55,7 +60,8 @@ func unanswered(err error) bool {
 	return err != nil && !errors.As(err, &said)
 }
 
-// detour asks one server after the other until one does not name another.
+// detour asks one server after the other until one does not name another. A server that has come since the library last
+// looked can be reached by the library only, which follows a redirection to any address.
 func (r *router) detour(ctx context.Context, tag string, command func() valkey.Completed) valkey.ValkeyResult {
 	nodes := r.client.Nodes()
 	address := r.owners[tag]
@@ -74,8 +80,11 @@ func (r *router) detour(ctx context.Context, tag string, command func() valkey.C
 			return result
 		}
 		next, moved := redirection(err)
-		if next == "" {
+		switch {
+		case next == "":
 			return result
+		case nodes[next] == nil:
+			return r.ordinary(ctx, command())
 		}
 		if asking = !moved; moved {
 			r.owners[tag] = next

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"valkey.gomomento.com/operator/operator/valkey/valkeytest"
 )
 
 // enough is a number of writes in which each key of the run has had its turn.
@@ -101,5 +103,28 @@ func TestAServerThatHangsLeavesNoDoubtBehind(t *testing.T) {
 	}
 	if report.Gap.Length > report.Buckets[0].Length || report.Buckets[0].Length < 500*time.Millisecond {
 		t.Error("the gap is not where the server hung")
+	}
+}
+
+// TestAServerThatHasComeSinceIsFound moves slots to a server that the library has not heard of, while the client is on a
+// detour: MOVED names an address that is not among the library's.
+func TestAServerThatHasComeSinceIsFound(t *testing.T) {
+	nodes := newCluster(t)
+	run := start(t, nodes)
+	more(t, run, enough/2)
+	fresh := valkeytest.Join(t, "9.1", nodes)
+	nodes[0].Stop(t)
+	time.Sleep(300 * time.Millisecond) // longer than a command's time
+	nodes[0].Continue(t)
+	nodes[0].Do(t, "CLUSTER MIGRATESLOTS SLOTSRANGE 0 1023 NODE "+fresh.ID)
+	more(t, run, enough)
+	report := stop(t, run)
+	if report.Lost != 0 || report.Wrong != 0 {
+		t.Error("a move was taken for a loss")
+	}
+	for _, m := range report.Mishaps {
+		if strings.Contains(m.Text, "MOVED") {
+			t.Errorf("%d commands were not carried to the server that MOVED names", m.Count)
+		}
 	}
 }

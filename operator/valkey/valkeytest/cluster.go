@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -25,12 +26,9 @@ type Node struct {
 // another of each. Node timeout and directives are the same for all.
 func FormCluster(t testing.TB, version string, shards, replicas int, directives ...string) []*Node {
 	t.Helper()
-	directives = append([]string{"--cluster-node-timeout", "2000", "--cluster-require-full-coverage", "no", "--save", ""}, directives...)
 	nodes := make([]*Node, shards*(1+replicas))
 	for i := range nodes {
-		nodes[i] = &Node{Server: Start(t, version, directives...)}
-		nodes[i].connect(t)
-		nodes[i].Do(t, fmt.Sprintf("CLUSTER SET-CONFIG-EPOCH %d", i+1))
+		nodes[i] = startMember(t, version, i+1, directives)
 	}
 	for i, n := range nodes[:shards] {
 		n.Do(t, fmt.Sprintf("CLUSTER ADDSLOTSRANGE %d %d", i*16384/shards, (i+1)*16384/shards-1))
@@ -50,6 +48,28 @@ func FormCluster(t testing.TB, version string, shards, replicas int, directives 
 		Eventually(t, "see a whole cluster", func() error { return n.whole(t, len(nodes)) })
 	}
 	return nodes
+}
+
+// Join starts one more server, a primary without slots, and waits until all know each other.
+func Join(t testing.TB, version string, nodes []*Node, directives ...string) *Node {
+	t.Helper()
+	n := startMember(t, version, len(nodes)+1, directives)
+	n.Do(t, "CLUSTER MEET "+nodes[0].IP+" "+port)
+	all := append(slices.Clone(nodes), n)
+	for _, each := range all {
+		Eventually(t, "see the server that joined", func() error { return each.whole(t, len(all)) })
+	}
+	return n
+}
+
+// startMember starts a server that is still alone, with an epoch of its own.
+func startMember(t testing.TB, version string, epoch int, directives []string) *Node {
+	t.Helper()
+	usual := []string{"--cluster-node-timeout", "2000", "--cluster-require-full-coverage", "no", "--save", ""}
+	n := &Node{Server: Start(t, version, append(usual, directives...)...)}
+	n.connect(t)
+	n.Do(t, fmt.Sprintf("CLUSTER SET-CONFIG-EPOCH %d", epoch))
+	return n
 }
 
 func (n *Node) connect(t testing.TB) {
