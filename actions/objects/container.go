@@ -20,6 +20,7 @@ const (
 	authDir   = "/etc/valkey/auth"
 	tlsDir    = "/etc/valkey/tls"
 	dataDir   = "/var/lib/valkey"
+	stateDir  = "/run/valkey"
 )
 
 // The liveness probe kills a server that was silent for nearly a minute: a

@@ -22,7 +22,7 @@ type PodDefaults struct {
 
 // user and group are what the servers run as. They are the ids of the valkey
 // user in the usual images; any other works as well, since a server writes
-// only to its data volume.
+// only to its own volumes.
 const (
 	user  int64 = 999
 	group int64 = 999

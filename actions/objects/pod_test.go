@@ -99,17 +99,17 @@ func TestPodVolumes(t *testing.T) {
 				sources[v.Name] += " " + item.Key
 			}
 		default:
-			sources[v.Name] = "emptyDir"
+			sources[v.Name] = "emptyDir" + string(v.EmptyDir.Medium)
 		}
 	}
 	want := map[string]string{
 		"/etc/valkey/config": "ConfigMap/cart-0a1b2-config", "/etc/valkey/acl": "ConfigMap/cart-acl",
 		"/etc/valkey/auth": "Secret/cart-operator-auth primaryauth.conf", "/etc/valkey/tls": "Secret/cart-operator-tls",
-		"/var/lib/valkey": "emptyDir",
+		"/var/lib/valkey": "emptyDir", "/run/valkey": "emptyDirMemory",
 	}
 	mounts := p.Spec.Containers[0].VolumeMounts
 	for _, m := range mounts {
-		if sources[m.Name] != want[m.MountPath] || m.ReadOnly == (m.MountPath == "/var/lib/valkey") || m.SubPath != "" {
+		if sources[m.Name] != want[m.MountPath] || m.ReadOnly == strings.HasPrefix(sources[m.Name], "emptyDir") || m.SubPath != "" {
 			t.Errorf("at %s is %s", m.MountPath, sources[m.Name])
 		}
 	}

@@ -2,6 +2,7 @@ package objects
 
 import (
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 
 	"valkey.gomomento.com/operator/cue/api/v1alpha1"
 )
@@ -13,7 +14,11 @@ const (
 	volumeAuth   = "auth"
 	volumeTLS    = "tls"
 	volumeData   = "data"
+	volumeState  = "state"
 )
+
+// stateLimit is more than the nodes.conf of a thousand servers and the one that takes its place.
+var stateLimit = resource.MustParse("4Mi")
 
 // volumes are what the server reads, and the data it writes, which ends with the Pod.
 func volumes(node *v1alpha1.ValkeyNode) []corev1.Volume {
@@ -23,12 +28,20 @@ func volumes(node *v1alpha1.ValkeyNode) []corev1.Volume {
 		// Of the Secret only the line that valkey.conf includes: a server needs no other part of it.
 		{Name: volumeAuth, VolumeSource: secret(AuthName(node.Spec.ClusterName), PrimaryAuthKey)},
 		{Name: volumeData, VolumeSource: corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{}}},
+		{Name: volumeState, VolumeSource: inMemory(stateLimit)},
 	}
 	if node.Spec.TLSSecret != "" {
 		// The operator's copy: a Pod cannot change which Secret it mounts, and a broken Secret must not reach a server.
 		all = append(all, corev1.Volume{Name: volumeTLS, VolumeSource: secret(TLSName(node.Spec.ClusterName))})
 	}
 	return all
+}
+
+// inMemory is a directory that no disk delays. A server writes nodes.conf in its only thread and waits for the disk, several
+// times in each failover, and the disk is its machine's (clusterSaveConfig in valkey/src/cluster_legacy.c). Nobody reads the
+// file again: a Pod never starts its server twice.
+func inMemory(limit resource.Quantity) corev1.VolumeSource {
+	return corev1.VolumeSource{EmptyDir: &corev1.EmptyDirVolumeSource{Medium: corev1.StorageMediumMemory, SizeLimit: &limit}}
 }
 
 func configMap(name string) corev1.VolumeSource {
@@ -57,6 +70,7 @@ func mounts(node *v1alpha1.ValkeyNode) []corev1.VolumeMount {
 		{Name: volumeACL, MountPath: aclDir, ReadOnly: true},
 		{Name: volumeAuth, MountPath: authDir, ReadOnly: true},
 		{Name: volumeData, MountPath: dataDir},
+		{Name: volumeState, MountPath: stateDir},
 	}
 	if node.Spec.TLSSecret != "" {
 		all = append(all, corev1.VolumeMount{Name: volumeTLS, MountPath: tlsDir, ReadOnly: true})

@@ -92,6 +92,7 @@ func furnish(root, conf, acl string) error {
 		"etc/valkey/acl/users.acl":         acl,
 		"etc/valkey/auth/primaryauth.conf": "masterauth " + replPassword + "\n",
 		"var/lib/valkey/.keep":             "",
+		"run/valkey/.keep":                 "",
 	}
 	for name, content := range files {
 		path := filepath.Join(root, name)
@@ -107,7 +108,8 @@ func furnish(root, conf, acl string) error {
 
 // rooted moves a pod's paths under root.
 func rooted(root, conf string) string {
-	return strings.NewReplacer("/etc/valkey/", root+"/etc/valkey/", "/var/lib/valkey", root+"/var/lib/valkey").Replace(conf)
+	return strings.NewReplacer("/etc/valkey/", root+"/etc/valkey/", "/var/lib/valkey", root+"/var/lib/valkey",
+		"/run/valkey/", root+"/run/valkey/").Replace(conf)
 }
 
 // taken are the ports that this process has given out.
