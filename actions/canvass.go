@@ -69,6 +69,11 @@ func (vs voices) of(id string) *voice {
 	return &vs[i]
 }
 
+// haveNode says that the node's server answered.
+func (vs voices) haveNode(node string) bool {
+	return slices.ContainsFunc(vs, func(v voice) bool { return v.node == node })
+}
+
 // voters are the members that the server counts as electorate: primaries that hold slots.
 func (v view) voters() []member {
 	return slices.DeleteFunc(slices.Clone(v.members), func(m member) bool { return !m.isPrimary() || len(m.slots) == 0 })

@@ -9,6 +9,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 
 	"valkey.gomomento.com/operator/actions"
+	"valkey.gomomento.com/operator/actions/objects"
 	"valkey.gomomento.com/operator/engine"
 	"valkey.gomomento.com/operator/operator/valkey/valkeytest"
 )
@@ -134,6 +135,23 @@ func TestTakeOver(t *testing.T) {
 		"somebody has a link to the old primary": {
 			change: func(_ *testing.T, s *shop) { s.sees("c", line("id-a", "master", "-", 1, "connected", "0-5460")) },
 		},
+		"links to both are being opened, and their kubelets saw both end": {
+			change: func(t *testing.T, s *shop) {
+				for _, name := range []string{"c", "d"} {
+					s.sees(name, line("id-a", "master", "-", 1, "connected", "0-5460"))
+					s.sees(name, line("id-b", "master", "-", 2, "connected", "5461-10922"))
+				}
+				s.witnessEnd(t, "a")
+				s.witnessEnd(t, "b")
+			},
+			told: hurried("c", "d"),
+		},
+		"links to both are being opened, and the other primary is only called ended": {
+			change: func(t *testing.T, s *shop) {
+				s.sees("d", line("id-b", "master", "-", 2, "connected", "5461-10922"))
+				s.witnessEnd(t, "a")
+			},
+		},
 		"another has succeeded": {
 			change: func(_ *testing.T, s *shop) { s.sees("c", line("id-a", "master,fail", "-", 1, "disconnected")) },
 		},
@@ -181,6 +199,20 @@ func (w *world) losePod(t *testing.T, name string) {
 	p := &corev1.Pod{}
 	w.get(t, name, p)
 	if err := w.Kube.Delete(t.Context(), p); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// witnessEnd lets the kubelet say that the container has ended.
+func (w *world) witnessEnd(t *testing.T, name string) {
+	t.Helper()
+	p := &corev1.Pod{}
+	w.get(t, name, p)
+	p.Status.Phase = corev1.PodFailed
+	p.Status.ContainerStatuses = []corev1.ContainerStatus{{
+		Name: objects.ContainerName, State: corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 137}},
+	}}
+	if err := w.Kube.Status().Update(t.Context(), p); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -72,8 +72,8 @@ func (v *voice) offset() int64 {
 func certainlyDead(
 	ctx context.Context, env Env, heard voices, silences map[string]error, s engine.Succession,
 ) (bool, error) {
-	if ended, err := serverEnded(ctx, env, s.Primary); ended || err != nil {
-		return ended, err
+	if f, err := fateOf(ctx, env, s.Primary); f != notEnded || err != nil {
+		return f != notEnded, err
 	}
 	if !errors.Is(silences[s.Primary], syscall.ECONNREFUSED) {
 		return false, nil
@@ -88,21 +88,4 @@ func certainlyDead(
 		}
 	}
 	return lost > len(voters)/2, nil
-}
-
-// serverEnded says that the node's container has stopped or its Pod is gone, by
-// the word of the API server. A node that is gone took its Pod along.
-func serverEnded(ctx context.Context, env Env, name string) (bool, error) {
-	if name == "" {
-		return true, nil
-	}
-	node, err := liveNode(ctx, env, name)
-	if err != nil || node == nil {
-		return node == nil && err == nil, err
-	}
-	pod, err := podOf(ctx, env, node)
-	if err != nil || pod == nil {
-		return pod == nil && err == nil, err
-	}
-	return hasEnded(pod), nil
 }

@@ -175,7 +175,7 @@ func shutdown(version string) []string {
 func (a *RetireNodes) witnesses(r engine.Retirement, heard voices) []string {
 	return slices.DeleteFunc(slices.Clone(r.By), func(node string) bool {
 		leaves := slices.ContainsFunc(a.Retirements, func(r engine.Retirement) bool { return r.Node == node })
-		return leaves || !slices.ContainsFunc(heard, func(v voice) bool { return v.node == node })
+		return leaves || !heard.haveNode(node)
 	})
 }
 

@@ -26,7 +26,8 @@ const (
 // those of one of them would be lost. So the old primary and so many others must
 // have ended that the rest can elect nobody, by the word of the API server and
 // not by silence: those that are silent may be a majority that hears each other.
-// And nobody may still have a link to the old primary.
+// And nobody may still have a link to the old primary, unless its kubelet has
+// seen it end.
 type TakeOver struct {
 	Succession engine.Succession `expr:"succession"`
 }
@@ -42,15 +43,19 @@ func (a *TakeOver) Execute(ctx context.Context, env Env) error {
 	}
 	heard, _ := canvass(ctx, env, "replication")
 	replica := heard.heir(s)
-	if replica == nil || replica.hasQuorum() || heard.reach(s.PrimaryID) {
+	if replica == nil {
 		return nil
 	}
-	voters, ended, err := endedVoters(ctx, env, heard, replica)
-	if err != nil || !slices.Contains(ended, s.PrimaryID) || voters-len(ended) > voters/2 {
+	fates, err := tollOf(ctx, env, heard, replica.view)
+	if err != nil || fates[s.PrimaryID] == notEnded || replica.hasQuorum(fates) || heard.reach(s.PrimaryID, fates) {
 		return err
 	}
+	voters, left := len(fates), len(fates)-fates.ended()
+	if left > voters/2 {
+		return nil
+	}
 	takeOver := func() error { return succeed(ctx, env, s, "TAKEOVER") }
-	if voters-len(ended)+1 <= voters/2 {
+	if left+1 <= voters/2 {
 		return takeOver() // The next one may make a majority.
 	}
 	return hurried(ctx, env, heard, takeOver)
@@ -58,10 +63,10 @@ func (a *TakeOver) Execute(ctx context.Context, env Env) error {
 
 // hasQuorum says that the server reaches a majority of the voters, as far as it
 // can tell.
-func (v view) hasQuorum() bool {
+func (v view) hasQuorum(fates toll) bool {
 	voters, reached := v.voters(), 0
 	for _, m := range voters {
-		if m.reachable() {
+		if m.reachable() && fates[m.id] != witnessed {
 			reached++
 		}
 	}
@@ -69,46 +74,11 @@ func (v view) hasQuorum() bool {
 }
 
 // reach says that somebody can reach the member.
-func (vs voices) reach(id string) bool {
-	return slices.ContainsFunc(vs, func(v voice) bool {
+func (vs voices) reach(id string, fates toll) bool {
+	return fates[id] != witnessed && slices.ContainsFunc(vs, func(v voice) bool {
 		m, known := v.member(id)
 		return known && m.reachable()
 	})
-}
-
-// endedVoters are how many voters the replica knows, and which of them have ended
-// for good.
-func endedVoters(ctx context.Context, env Env, heard voices, replica *voice) (voters int, ended []string, err error) {
-	all := replica.voters()
-	for _, voter := range all {
-		gone, err := memberEnded(ctx, env, heard, voter.id)
-		if err != nil {
-			return 0, nil, err
-		}
-		if gone {
-			ended = append(ended, voter.id)
-		}
-	}
-	return len(all), ended, nil
-}
-
-// memberEnded says that the member's server has ended for good. One that no node
-// is known to bear is gone with its node, unless a node that nobody knows by its
-// server may be the one.
-func memberEnded(ctx context.Context, env Env, heard voices, id string) (bool, error) {
-	if heard.of(id) != nil {
-		return false, nil
-	}
-	anonymous := false
-	for _, n := range env.Snapshot.Nodes {
-		if n.LastID == id || n.Server != nil && n.Server.ID == id {
-			return serverEnded(ctx, env, n.Name)
-		}
-		runs := n.Pod != nil && !n.Pod.Ended()
-		answers := slices.ContainsFunc(heard, func(v voice) bool { return v.node == n.Name })
-		anonymous = anonymous || runs && !answers && n.LastID == "" && n.Server == nil
-	}
-	return !anonymous, nil
 }
 
 // hurried takes over with a short node timeout on those that survive. A primary

@@ -100,7 +100,7 @@ var commands = map[string]func(*testscript.TestScript, bool, []string){
 	"fill":        cmdFill,        // fill CLUSTER NUMBERMB [ttl=EVERY] [user=U password=P]: many keys, one in EVERY with a time to live
 	"treasure":    cmdTreasure,    // treasure bury|dig CLUSTER: data of every kind, functions and a subscriber; then all is there
 	"filled":      cmdFilled,      // filled CLUSTER: all of them are there, by value and time to live
-	"watch":       cmdWatch,       // watch copies CLUSTER NUMBER: count every slot's synced copies, wanting so many
+	"watch":       cmdWatch,       // watch copies CLUSTER NUMBER [user=U password=P]: count every slot's synced copies, wanting so many
 	"unwatch":     cmdUnwatch,     // unwatch [below=DURATION] [least=N] [failovers=N]: the bars, for the worst shard
 }
 

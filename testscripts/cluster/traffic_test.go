@@ -155,11 +155,15 @@ func cmdFilled(ts *testscript.TestScript, _ bool, args []string) {
 // cmdWatch begins to count the synced copies of every slot.
 func cmdWatch(ts *testscript.TestScript, _ bool, args []string) {
 	s := in(ts)
-	if len(args) != 3 || args[0] != "copies" || s.watch != nil {
-		ts.Fatalf("watch: copies CLUSTER NUMBER, once at a time")
+	words, login := options(ts, args, "user", "password")
+	if len(words) != 3 || words[0] != "copies" || s.watch != nil {
+		ts.Fatalf("watch: copies CLUSTER NUMBER [user=U password=P], once at a time")
 	}
-	o, err := s.watched(context.Background(), s.key(args[1]), count(ts, args[2]))
+	o, err := s.watched(context.Background(), s.key(words[1]), count(ts, words[2]))
 	ts.Check(err)
+	if login["user"] != "" {
+		o.User, o.Password = login["user"], login["password"]
+	}
 	s.watch = copies.Start(o)
 	ts.Defer(func() {
 		if s.watch != nil {

@@ -33,8 +33,10 @@ type Server struct {
 	Hostname string
 }
 
-// Options say whom to ask, as the user _momento_operator.
+// Options say whom to ask.
 type Options struct {
+	// User is who asks, "" for _momento_operator.
+	User string
 	// Servers are those that there are now. It is called in every round.
 	Servers  func(ctx context.Context) ([]Server, error)
 	Password string
@@ -127,7 +129,7 @@ var cluster = types.NamespacedName{Name: "watched"}
 
 func (w *Watch) ask(ctx context.Context, s Server) (answer, error) {
 	to := valkey.Target{Cluster: cluster, PodUID: s.Name, Address: s.Address, Hostname: s.Hostname}
-	access := valkey.Access{Password: w.options.Password, TLS: w.options.TLS, RootCAs: w.options.RootCAs}
+	access := valkey.Access{User: w.options.User, Password: w.options.Password, TLS: w.options.TLS, RootCAs: w.options.RootCAs}
 	server, err := w.pool.Ask(ctx, to, access, nil)
 	if err != nil {
 		return answer{}, err
