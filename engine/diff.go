@@ -44,6 +44,7 @@ func Diff(s Snapshot, d Desired) *Facts {
 	f.Rolling = c.rolling(f)
 	f.Members.Excess = c.excess(f)
 	f.Rolling.Spreading = c.spreading(f)
+	f.Budget = c.budget(f)
 	return f
 }
 

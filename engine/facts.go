@@ -10,6 +10,7 @@ type Facts struct {
 	Cluster ClusterFacts `expr:"cluster"`
 	Spec    SpecFacts    `expr:"spec"`
 	Objects ObjectFacts  `expr:"objects"`
+	Budget  BudgetFacts  `expr:"budget"`
 	Nodes   NodeFacts    `expr:"nodes"`
 	Members MemberFacts  `expr:"members"`
 	Slots   SlotFacts    `expr:"slots"`
@@ -56,6 +57,16 @@ type ObjectFacts struct {
 	Stale []string `expr:"stale"`
 	// Strays are owned objects whose node is gone, as "Kind/name", sorted.
 	Strays []string `expr:"strays"`
+}
+
+// BudgetFacts compare the PodDisruptionBudget with what may be evicted now.
+type BudgetFacts struct {
+	// Keep is how many Pods must stay.
+	Keep int `expr:"keep"`
+	// Loose says that it keeps fewer, or that there is none as it should be.
+	Loose bool `expr:"loose"`
+	// Tight says that it keeps more than need be. While it is to keep all of them, one too many is no matter.
+	Tight bool `expr:"tight"`
 }
 
 // NodeFacts sort the nodes by what is to be done with them. Names are sorted.

@@ -78,20 +78,23 @@ func at(ts *testscript.TestScript) *bench { return ts.Value(benchKey{}).(*bench)
 
 // commands is the vocabulary of the scenarios.
 var commands = map[string]func(*testscript.TestScript, bool, []string){
-	"cluster": cmdCluster, // cluster SHARDSxREPLICAS [formed]: a new ValkeyCluster, or one that is Active
-	"edit":    cmdEdit,    // edit FIELD VALUE: change the cluster's spec or object
-	"drift":   cmdDrift,   // drift NODE DIRECTIVE VALUE: somebody changes a setting on a running server
-	"pods":    cmdPods,    // pods running|pending|failed|deleted NODE|new [TROUBLE]: what became of Pods
-	"gain":    cmdGain,    // gain node SHARD | stray KIND/NAME | server NODE | job|failed FROM TO SLOTS | mark FROM TO SLOT: something is there
-	"lose":    cmdLose,    // lose pod|node|server|link|[next-]secret|memory|object [NODE] [WHY]: something vanishes, or a ValkeyNode begins to
-	"servers": cmdServers, // servers version|used|room|keys|fieldttls NODE|all VALUE: what servers report
-	"zone":    cmdZone,    // zone NODE ZONE: where the node's Pod runs
-	"offer":   cmdOffer,   // offer SECRET REVISION|none: the spec names this TLS Secret, which holds this
-	"stuck":   cmdStuck,   // stuck [NODE...]: whose kubelet brings no new certificate
-	"tick":    cmdTick,    // tick DURATION: time passes
-	"decide":  cmdDecide,  // decide [asked]: print the decision, if asked with all the rules that were asked before
-	"act":     cmdAct,     // act: carry out the last decision on paper
-	"settle":  cmdSettle,  // settle: decide and act until it holds or has nothing to do; print each step
+	"cluster":   cmdCluster,   // cluster SHARDSxREPLICAS [formed]: a new ValkeyCluster, or one that is Active
+	"edit":      cmdEdit,      // edit FIELD VALUE: change the cluster's spec or object
+	"drift":     cmdDrift,     // drift NODE DIRECTIVE VALUE: somebody changes a setting on a running server
+	"pods":      cmdPods,      // pods running|pending|failed|deleted NODE|new [TROUBLE]: what became of Pods
+	"gain":      cmdGain,      // gain node SHARD | stray KIND/NAME | server|link NODE | job|failed FROM TO SLOTS | mark FROM TO SLOT: something is there
+	"lose":      cmdLose,      // lose pod|node|server|link|[next-]secret|memory|object|budget [NODE] [WHY]: something vanishes, or a ValkeyNode begins to
+	"servers":   cmdServers,   // servers version|used|room|keys|fieldttls NODE|all VALUE: what servers report
+	"zone":      cmdZone,      // zone NODE ZONE: where the node's Pod runs
+	"offer":     cmdOffer,     // offer SECRET REVISION|none: the spec names this TLS Secret, which holds this
+	"cordon":    cmdCordon,    // cordon HOST: the Kubernetes node takes no new Pods
+	"uncordon":  cmdUncordon,  // uncordon HOST: it takes Pods again
+	"evictable": cmdEvictable, // evictable COUNT: so many Pods may be evicted now
+	"stuck":     cmdStuck,     // stuck [NODE...]: whose kubelet brings no new certificate
+	"tick":      cmdTick,      // tick DURATION: time passes
+	"decide":    cmdDecide,    // decide [asked]: print the decision, if asked with all the rules that were asked before
+	"act":       cmdAct,       // act: carry out the last decision on paper
+	"settle":    cmdSettle,    // settle: decide and act until it holds or has nothing to do; print each step
 }
 
 func cmdCluster(ts *testscript.TestScript, _ bool, args []string) {
@@ -209,6 +212,8 @@ func cmdLose(ts *testscript.TestScript, _ bool, args []string) {
 		w.remembered = ""
 	case "object":
 		w.Objects = nil
+	case "budget":
+		w.Budget = nil
 	case "server":
 		n := w.node(args[1])
 		w.away[n.Name], n.Server, n.Silence = n.Server, nil, "timeout"
@@ -236,6 +241,8 @@ func cmdGain(ts *testscript.TestScript, _ bool, args []string) {
 		w.addNode(shard)
 	case "server":
 		w.node(args[1]).Server = w.away[args[1]]
+	case "link":
+		w.node(args[1]).Server.LinkUp = true
 	case "stray":
 		w.Strays = append(w.Strays, args[1])
 	case "job":

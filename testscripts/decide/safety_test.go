@@ -87,7 +87,7 @@ func (w *world) clone(t *testing.T) *world {
 	if err := json.Unmarshal(text, &copied); err != nil {
 		t.Fatal(err)
 	}
-	out := &world{Snapshot: copied.Snapshot, desired: copied.Desired, named: maps.Clone(w.named), users: w.users, keys: map[string]keyring{}}
+	out := &world{Snapshot: copied.Snapshot, desired: copied.Desired, named: maps.Clone(w.named), users: w.users, keys: map[string]keyring{}, cordoned: map[string]bool{}}
 	out.noteHeld()
 	out.revise()
 	return out
