@@ -32,7 +32,7 @@ func (c *comparison) budget(f *Facts) BudgetFacts {
 
 // pods counts the Pods that are or may become healthy, those about to be made included.
 func (c *comparison) pods(f *Facts) int {
-	count := len(f.Nodes.Missing) + len(f.Rolling.Surge)
+	count := len(f.Nodes.Missing) + len(f.Draining.Surge) + len(f.Rolling.Surge)
 	for i := range c.seen.Nodes {
 		n := &c.seen.Nodes[i]
 		if n.Pod == nil && !c.dead(n) || n.Pod != nil && !n.Pod.Ended() && !n.Pod.Deleting {

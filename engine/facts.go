@@ -18,7 +18,9 @@ type Facts struct {
 	Healing HealingFacts `expr:"healing"`
 	Scaling ScalingFacts `expr:"scaling"`
 	Rolling RollingFacts `expr:"rolling"`
-	Shards  []ShardFacts `expr:"shards"`
+	// Draining is about cordoned Kubernetes nodes.
+	Draining DrainingFacts `expr:"draining"`
+	Shards   []ShardFacts  `expr:"shards"`
 	// Certificate is empty without TLS.
 	Certificate CertificateFacts `expr:"certificate"`
 	// Credentials say what is due about the system passwords.
@@ -196,6 +198,20 @@ type RollingFacts struct {
 	// Retirements are the old members that are not needed any more.
 	Retirements []Retirement `expr:"retirements"`
 	// Waiting says what the shard under way waits for.
+	Waiting string `expr:"waiting"`
+}
+
+// DrainingFacts are the steps that replace members whose Kubernetes node is cordoned.
+type DrainingFacts struct {
+	// Members are those members, in the order of the shards.
+	Members []string `expr:"members"`
+	// Surge are the servers to create in their place.
+	Surge []NewNode `expr:"surge"`
+	// Successions are the failovers that let primaries go, for which it is time.
+	Successions []Succession `expr:"successions"`
+	// Retirements are those that are not needed any more.
+	Retirements []Retirement `expr:"retirements"`
+	// Waiting says what the first of their shards waits for.
 	Waiting string `expr:"waiting"`
 }
 

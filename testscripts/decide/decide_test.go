@@ -98,14 +98,19 @@ var commands = map[string]func(*testscript.TestScript, bool, []string){
 }
 
 func cmdCluster(ts *testscript.TestScript, _ bool, args []string) {
-	var t engine.Topology
-	_, err := fmt.Sscanf(args[0], "%dx%d", &t.Shards, &t.ReplicasPerShard)
-	ts.Check(err)
 	b := at(ts)
-	b.world = newWorld(t)
+	b.world = newWorld(*topologyOf(ts, args[0]))
 	if len(args) > 1 {
 		ts.Check(b.form())
 	}
+}
+
+// topologyOf reads SHARDSxREPLICAS.
+func topologyOf(ts *testscript.TestScript, text string) *engine.Topology {
+	var t engine.Topology
+	_, err := fmt.Sscanf(text, "%dx%d", &t.Shards, &t.ReplicasPerShard)
+	ts.Check(err)
+	return &t
 }
 
 // form lets the rules bring the cluster up, with every Pod running as soon as it is made.
@@ -145,6 +150,8 @@ func cmdEdit(ts *testscript.TestScript, _ bool, args []string) {
 		w.users = value
 	case "evict":
 		w.node(args[1]).Pod.Annotations = map[string]string{engine.EvictAnnotation: args[2]}
+	case "kept":
+		w.Cluster.Kept = topologyOf(ts, value)
 	case "rotation":
 		w.Cluster.Rotation = value
 	case "secret":
@@ -172,8 +179,7 @@ func (w *world) editDesired(ts *testscript.TestScript, field, value string) {
 	case "problem":
 		w.desired.Problem = value
 	case "topology":
-		_, err := fmt.Sscanf(value, "%dx%d", &w.desired.Topology.Shards, &w.desired.Topology.ReplicasPerShard)
-		ts.Check(err)
+		w.desired.Topology = *topologyOf(ts, value)
 	default:
 		ts.Fatalf("edit: no field %s", field)
 	}
@@ -194,7 +200,7 @@ func cmdPods(ts *testscript.TestScript, _ bool, args []string) {
 		case "failed":
 			n.Pod.Phase, n.Pod.Trouble, n.Server = "Failed", strings.Join(args[2:], " "), nil
 		case "pending":
-			n.Pod.Phase, n.Pod.Trouble = "Pending", strings.Join(args[2:], " ")
+			w.hold(n, strings.Join(args[2:], " "))
 		default:
 			ts.Fatalf("pods: no state %s", args[0])
 		}

@@ -3,9 +3,11 @@ package decide
 import (
 	"slices"
 	"strconv"
+	"strings"
 
 	"github.com/rogpeppe/go-internal/testscript"
 
+	"valkey.gomomento.com/operator/actions"
 	"valkey.gomomento.com/operator/engine"
 )
 
@@ -21,6 +23,14 @@ func (w *world) place(n *engine.Node) {
 			n.Pod.HostNode, n.Pod.Zone = host, "zone-"+string(letter)
 			return
 		}
+	}
+}
+
+// hold keeps the node's Pod from running, on its host unless it is the scheduler that finds none.
+func (w *world) hold(n *engine.Node, trouble string) {
+	n.Pod.Phase, n.Pod.Trouble = "Pending", trouble
+	if !strings.HasPrefix(trouble, "Unschedulable") {
+		w.place(n)
 	}
 }
 
@@ -51,6 +61,36 @@ func (w *world) evictable() int {
 		return healthy
 	}
 	return max(0, healthy-*w.Budget)
+}
+
+// exposes: an eviction must leave each shard a copy in sync, and the next must wait for its successor.
+func (w *world) exposes(a *actions.SetBudget) string {
+	will := *w
+	will.Budget = &a.Keep
+	allowed := will.evictable()
+	if allowed > 1 {
+		return "lets two Pods be evicted at once"
+	}
+	for i := range w.Nodes {
+		s := w.Nodes[i].Server
+		if s != nil && len(s.Self().Slots) > 0 && allowed > 0 && w.copiesOf(s, nil) < 2 {
+			return "lets the only copy of a shard be evicted: " + w.Nodes[i].Name
+		}
+	}
+	return ""
+}
+
+// uncounted: before Pods are made, and before a member is retired, the budget keeps all there are and will be.
+func (w *world) uncounted(more int) string {
+	for i := range w.Nodes {
+		if p := w.Nodes[i].Pod; p != nil && !p.Ended() && !p.Deleting {
+			more++
+		}
+	}
+	if w.Budget == nil || *w.Budget < more {
+		return "changes the Pods while one may be evicted"
+	}
+	return ""
 }
 
 func cmdEvictable(ts *testscript.TestScript, _ bool, args []string) {
