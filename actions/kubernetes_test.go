@@ -103,7 +103,9 @@ func (w *world) bootstrapped(t *testing.T) {
 func TestObjectsReadBackAsTheyWereWritten(t *testing.T) {
 	w := onKubernetes(t)
 	w.bootstrapped(t)
-	for _, want := range objects.Owned(w.Cluster, w.Desired) {
+	keeping := &actions.SetBudget{Keep: 5}
+	w.run(t, keeping)
+	for _, want := range append(objects.Owned(w.Cluster, w.Desired), objects.Budget(w.Cluster, keeping.Keep)) {
 		live := want.DeepCopyObject().(client.Object)
 		w.load(t, want.GetName(), live)
 		if got, want := objects.Canonical(live), objects.Canonical(want); got != want {
@@ -111,6 +113,7 @@ func TestObjectsReadBackAsTheyWereWritten(t *testing.T) {
 		}
 		version := live.GetResourceVersion()
 		w.run(t, applying())
+		w.run(t, keeping)
 		if w.load(t, want.GetName(), live); live.GetResourceVersion() != version {
 			t.Errorf("%s was written without need", objects.Ref(want))
 		}

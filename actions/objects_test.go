@@ -13,7 +13,7 @@ import (
 )
 
 func applying() *actions.ApplyObjects {
-	return &actions.ApplyObjects{Objects: []string{"Service/cart", "ConfigMap/cart-acl", "PodDisruptionBudget/cart"}}
+	return &actions.ApplyObjects{Objects: []string{"Service/cart", "ConfigMap/cart-acl"}}
 }
 
 func TestApplyObjectsCreates(t *testing.T) {
@@ -21,10 +21,9 @@ func TestApplyObjectsCreates(t *testing.T) {
 	w.run(t, applying())
 	same(t, "services", w.names(t, &corev1.ServiceList{}), []string{"cart"})
 	same(t, "config maps", w.names(t, &corev1.ConfigMapList{}), []string{"cart-acl"})
-	same(t, "budgets", w.names(t, &policyv1.PodDisruptionBudgetList{}), []string{"cart"})
 	before := w.writes.count
 	w.run(t, applying())
-	if tried := w.writes.count - before; tried != 3 { // one refused creation each, and no patch
+	if tried := w.writes.count - before; tried != 2 { // one refused creation each, and no patch
 		t.Errorf("a second time it wrote %d times", tried)
 	}
 }
@@ -47,9 +46,6 @@ func TestApplyObjectsMendsWhatWasEdited(t *testing.T) {
 	})
 	w.edit(t, &corev1.ConfigMap{}, "cart-acl", func(o client.Object) {
 		o.(*corev1.ConfigMap).Data = map[string]string{"users.acl": "user evil on nopass +@all", "more": "x"}
-	})
-	w.edit(t, &policyv1.PodDisruptionBudget{}, "cart", func(o client.Object) {
-		o.(*policyv1.PodDisruptionBudget).Spec.MinAvailable = nil
 	})
 	w.run(t, applying())
 	for _, want := range objects.Owned(w.Cluster, w.Desired) {
@@ -94,8 +90,25 @@ func TestApplyObjectsLeavesOthersAlone(t *testing.T) {
 			if objects.ControllerUID(live) == w.Cluster.UID {
 				t.Error("it was taken over")
 			}
-			same(t, "the rest", w.names(t, &policyv1.PodDisruptionBudgetList{}), []string{"cart"})
+			rest := append(w.names(t, &corev1.ServiceList{}), w.names(t, &corev1.ConfigMapList{})...)
+			same(t, "both of them are there", rest, []string{"cart", "cart-acl"})
 		})
+	}
+}
+
+func TestSetBudget(t *testing.T) {
+	w := newWorld(t, cluster())
+	budget := &policyv1.PodDisruptionBudget{}
+	for _, keep := range []int{6, 5} {
+		w.run(t, &actions.SetBudget{Keep: keep})
+		if w.get(t, "cart", budget); budget.Spec.MinAvailable.IntValue() != keep {
+			t.Errorf("it keeps %v, want %d", budget.Spec.MinAvailable, keep)
+		}
+	}
+	w.edit(t, budget, "cart", func(client.Object) { budget.Spec.Selector, budget.Spec.UnhealthyPodEvictionPolicy = nil, nil })
+	w.run(t, &actions.SetBudget{Keep: 5})
+	if w.get(t, "cart", budget); objects.Kept(w.Cluster, budget) == nil {
+		t.Errorf("it is not mended: %+v", budget.Spec)
 	}
 }
 

@@ -17,7 +17,7 @@ import (
 func estateOf(t *testing.T, c *v1alpha1.ValkeyCluster, change ...func(*corev1.Pod)) []client.Object {
 	t.Helper()
 	first, second := node(c, c.Name+"-00001"), node(c, c.Name+"-00002")
-	objs := append(objects.Owned(c, desired()), objects.AuthSecret(c), first, second,
+	objs := append(objects.Owned(c, desired()), objects.Budget(c, 1), objects.AuthSecret(c), first, second,
 		objects.NodeConfig(first, "conf"), objects.NodeConfig(second, "conf"), pod(t, first, change...))
 	for _, o := range objs {
 		if o.GetUID() == "" {

@@ -34,7 +34,8 @@ type Desired struct {
 	PodAnnotations map[string]string
 	// FormingNodeTimeout is cluster-node-timeout while a cluster forms, in ms as text.
 	FormingNodeTimeout string
-	// Objects are the owned objects to keep, Pods and ValkeyNodes and their ConfigMaps aside.
+	// Objects are the owned objects to keep; Pods, ValkeyNodes and their ConfigMaps aside, and the PodDisruptionBudget,
+	// which follows what is seen.
 	Objects []Object
 }
 

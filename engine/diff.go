@@ -41,9 +41,11 @@ func Diff(s Snapshot, d Desired) *Facts {
 	f.Forming.Attachments = c.attachments()
 	f.Healing = c.healing()
 	f.Scaling = c.scaling(f)
+	f.Draining = c.draining(f)
 	f.Rolling = c.rolling(f)
 	f.Members.Excess = c.excess(f)
 	f.Rolling.Spreading = c.spreading(f)
+	f.Budget = c.budget(f)
 	return f
 }
 

@@ -58,14 +58,9 @@ func (c *comparison) handOvers() []Succession {
 			continue
 		}
 		stay := slices.DeleteFunc(slices.Clone(s.copies), func(n *Node) bool { return n == s.primary || podGoes(n) })
-		if len(stay) == 0 {
-			continue
+		if heir := c.successor(s, stay); heir != nil {
+			out = append(out, c.succeeding(heir, s.primary.Server.ID))
 		}
-		heir := c.heirBySpread(s, stay)
-		if heir == nil {
-			heir = freshest(stay) // an old server is better than none
-		}
-		out = append(out, c.succeeding(heir, s.primary.Server.ID))
 	}
 	return out
 }

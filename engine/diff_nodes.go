@@ -134,15 +134,16 @@ func (c *comparison) unannotated() []string {
 	return out
 }
 
-// surplus are the nodes beyond the target that never joined, latest made first to go.
+// surplus are the nodes beyond the target that never joined, latest made first
+// to go, and those that a cordon has caught before they run.
 func (c *comparison) surplus() []string {
-	if c.want.Problem != "" {
+	if c.want.Problem != "" && c.seen.Cluster.Kept == nil {
 		return nil
 	}
 	var out []string
 	for i := range c.seen.Nodes {
 		n := &c.seen.Nodes[i]
-		if n.ShardIndex >= c.target.Shards && !c.joined(n) && !c.dead(n) {
+		if (n.ShardIndex >= c.target.Shards || stranded(n)) && !c.joined(n) && !c.dead(n) {
 			out = append(out, n.Name)
 		}
 	}
@@ -152,6 +153,9 @@ func (c *comparison) surplus() []string {
 	slices.Sort(out)
 	return out
 }
+
+// stranded says that the node's Pod was placed on a Kubernetes node that is cordoned now, and does not run.
+func stranded(n *Node) bool { return cordoned(n) && n.Pod.Phase == "Pending" }
 
 // surplusOf are the shard's nodes beyond the target among those that are as they
 // should be. While a roll goes on the old ones are there besides.

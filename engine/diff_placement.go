@@ -16,7 +16,7 @@ const spreadAfter = time.Minute
 // zone has more than its share of them and a replica elsewhere could lead
 // instead. Where servers run counts, not where they were meant to.
 func (c *comparison) spreading(f *Facts) []Succession {
-	if len(f.Rolling.Outdated) > 0 || f.Scaling.Remaining > 0 || !c.sound(f) || !c.quiet() {
+	if len(f.Rolling.Outdated)+len(f.Draining.Members) > 0 || f.Scaling.Remaining > 0 || !c.sound(f) || !c.quiet() {
 		return nil
 	}
 	leads := c.leads(func(*Node) bool { return true })
@@ -30,7 +30,7 @@ func (c *comparison) spreading(f *Facts) []Succession {
 		if s.primary == nil || zone(s.primary) != zones[0] {
 			continue
 		}
-		heir := c.heirBySpread(s, s.copies)
+		heir := c.successor(s, s.copies)
 		if heir != nil && leads[zone(heir)]+1 < leads[zones[0]] {
 			return []Succession{c.succeeding(heir, s.primary.Server.ID)}
 		}
@@ -60,11 +60,21 @@ func (c *comparison) leads(counts func(*Node) bool) map[string]int {
 	return leads
 }
 
-// heirBySpread is who should lead the shard next of those who could, all of
-// them in sync: the one in the zone with the fewest primaries, those first that
-// are not to be replaced themselves.
+// successor is who should lead the shard next of those who could, all of them in
+// sync: one that is to stay, else one that need not move at least, else any.
+func (c *comparison) successor(s shard, could []*Node) *Node {
+	for _, avoid := range []func(*Node) bool{c.unwanted, uprooted, podGoes} {
+		if heir := c.heirBySpread(s, slices.DeleteFunc(slices.Clone(could), avoid)); heir != nil {
+			return heir
+		}
+	}
+	return nil
+}
+
+// heirBySpread is the one of them in the zone with the fewest primaries, where
+// those count first that are not to be replaced themselves.
 func (c *comparison) heirBySpread(s shard, could []*Node) *Node {
-	could = slices.DeleteFunc(slices.Clone(could), func(n *Node) bool { return n == s.primary || c.unwanted(n) })
+	could = slices.DeleteFunc(could, func(n *Node) bool { return n == s.primary })
 	if len(could) == 0 {
 		return nil
 	}

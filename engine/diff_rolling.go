@@ -3,7 +3,6 @@ package engine
 import (
 	"fmt"
 	"slices"
-	"strings"
 )
 
 // rolling finds the next step that brings members to the specs of today, or
@@ -21,7 +20,7 @@ func (c *comparison) rolling(f *Facts) RollingFacts {
 	first := 0 // the shard under way
 	for _, s := range c.shards {
 		for _, n := range s.nodes {
-			if c.joined(n) && c.unwanted(n) && !podGoes(n) {
+			if c.joined(n) && c.superseded(n) && !podGoes(n) {
 				if len(r.Outdated) == 0 {
 					first = s.index
 				}
@@ -33,11 +32,12 @@ func (c *comparison) rolling(f *Facts) RollingFacts {
 		return r
 	}
 	s := c.shards[first]
+	stay := c.keepers(s)
 	r.Begun, r.Stalled = c.begun()
 	r.Surge = c.surge(f, s)
-	r.Successions = c.succession(s)
-	r.Retirements = c.retirable(s, c.keepers(s))
-	r.Waiting = c.rollWaits(f, s)
+	r.Successions = c.succession(s, stay)
+	r.Retirements = c.retirable(s, stay)
+	r.Waiting = c.waitsFor(f, s, stay)
 	if refused := c.refused(); refused != "" {
 		r.Surge, r.Waiting = nil, refused
 	} else if !r.Begun && c.seen.RollHeld != "" {
@@ -68,7 +68,7 @@ func (c *comparison) refused() string {
 func (c *comparison) begun() (begun bool, stalled string) {
 	for _, s := range c.shards {
 		for _, n := range s.nodes {
-			if c.unwanted(n) {
+			if c.superseded(n) {
 				continue
 			}
 			begun = true
@@ -112,7 +112,7 @@ func (c *comparison) sound(f *Facts) bool {
 // proven says that some server with the specs of today has joined and holds its shard's data.
 func (c *comparison) proven() bool {
 	return slices.ContainsFunc(c.shards, func(s shard) bool {
-		return slices.ContainsFunc(s.copies, func(n *Node) bool { return !c.unwanted(n) })
+		return slices.ContainsFunc(s.copies, func(n *Node) bool { return !c.superseded(n) })
 	})
 }
 
@@ -120,41 +120,26 @@ func (c *comparison) proven() bool {
 func (c *comparison) unproven(s shard) int {
 	count := 0
 	for _, n := range s.nodes {
-		if !c.unwanted(n) {
+		if !c.superseded(n) {
 			count++
 		}
 	}
 	return count
 }
 
-// succession is the failover that lets an unwanted primary go: to a server that
-// stays and is in sync, once all that are to stay are. So there is one failover,
-// and it leaves the copies complete.
-func (c *comparison) succession(s shard) []Succession {
-	keepers := c.keepers(s)
-	if s.primary == nil || slices.Contains(keepers, s.primary) || len(keepers) < c.target.perShard() {
+// succession is the failover that lets a primary go which is not to stay: to a
+// server that does and is in sync, once all that are to stay are. So there is
+// one failover, and it leaves the copies complete.
+func (c *comparison) succession(s shard, stay []*Node) []Succession {
+	if s.primary == nil || slices.Contains(stay, s.primary) || len(stay) < c.target.perShard() {
 		return nil
 	}
-	for _, n := range keepers {
+	for _, n := range stay {
 		if !slices.Contains(s.copies, n) {
 			return nil
 		}
 	}
-	return []Succession{c.succeeding(c.heirBySpread(s, keepers), s.primary.Server.ID)}
-}
-
-// rollWaits says what the shard under way waits for.
-func (c *comparison) rollWaits(f *Facts, s shard) string {
-	if trouble := append(slices.Clone(f.Nodes.Starting), f.Nodes.Silent...); len(trouble) > 0 {
-		return fmt.Sprintf("shard %d: %s to run", s.index, strings.Join(trouble, ", "))
-	}
-	synced := 0
-	for _, n := range c.keepers(s) {
-		if slices.Contains(s.copies, n) {
-			synced++
-		}
-	}
-	return fmt.Sprintf("shard %d: %d of %d servers that stay are in sync", s.index, synced, c.target.perShard())
+	return []Succession{c.succeeding(c.successor(s, stay), s.primary.Server.ID)}
 }
 
 // excess are the members beyond the target in shards that stay, and that no

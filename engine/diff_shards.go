@@ -118,22 +118,30 @@ func (c *comparison) follows(n, primary *Node) bool {
 	return c.hears(n) && n.Server.Role == Replica && n.Server.PrimaryID == primary.Server.ID && n.Server.LinkUp
 }
 
-// unwanted says that another node should take the node's place: it was made
-// from older specs, somebody deleted it or its Pod, or it was on its way out already.
-func (c *comparison) unwanted(n *Node) bool {
-	return n.Deleting || n.Lifecycle == Leaving || podGoes(n) || c.outdated(n)
-}
+// leaves says that the node goes whatever the specs say: somebody deleted it or
+// its Pod, or it was on its way out already.
+func leaves(n *Node) bool { return n.Deleting || n.Lifecycle == Leaving || podGoes(n) }
 
-// keepers are the nodes that stay in the shard: of those that are as they
-// should be, as many as the target asks for. The head goes first, so that
-// nothing moves needlessly, then who has the data, then who is older.
-func (c *comparison) keepers(s shard) []*Node {
-	var fit []*Node
-	for _, n := range s.nodes {
-		if !c.unwanted(n) {
-			fit = append(fit, n)
-		}
-	}
+// cordoned says that the node's Pod is about to be evicted: its Kubernetes node is cordoned.
+func cordoned(n *Node) bool { return n.Pod != nil && n.Pod.Cordoned }
+
+// superseded says that a node of today's specs should take the node's place.
+func (c *comparison) superseded(n *Node) bool { return leaves(n) || c.outdated(n) }
+
+// uprooted says that a node elsewhere should take the node's place.
+func uprooted(n *Node) bool { return leaves(n) || cordoned(n) }
+
+// unwanted says that another node should take the node's place, for any reason.
+func (c *comparison) unwanted(n *Node) bool { return c.superseded(n) || cordoned(n) }
+
+// keepers are the nodes that stay in the shard when all is as it should be.
+func (c *comparison) keepers(s shard) []*Node { return c.stayers(s, c.unwanted) }
+
+// stayers are as many of the shard's nodes as the target asks for, those aside
+// that are to go. The head comes first, so that nothing moves needlessly, then
+// who has the data, then who is older.
+func (c *comparison) stayers(s shard, goes func(*Node) bool) []*Node {
+	fit := slices.DeleteFunc(slices.Clone(s.nodes), goes)
 	rank := func(n *Node) int {
 		switch {
 		case n == s.head:

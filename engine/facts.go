@@ -10,6 +10,7 @@ type Facts struct {
 	Cluster ClusterFacts `expr:"cluster"`
 	Spec    SpecFacts    `expr:"spec"`
 	Objects ObjectFacts  `expr:"objects"`
+	Budget  BudgetFacts  `expr:"budget"`
 	Nodes   NodeFacts    `expr:"nodes"`
 	Members MemberFacts  `expr:"members"`
 	Slots   SlotFacts    `expr:"slots"`
@@ -17,7 +18,9 @@ type Facts struct {
 	Healing HealingFacts `expr:"healing"`
 	Scaling ScalingFacts `expr:"scaling"`
 	Rolling RollingFacts `expr:"rolling"`
-	Shards  []ShardFacts `expr:"shards"`
+	// Draining is about cordoned Kubernetes nodes.
+	Draining DrainingFacts `expr:"draining"`
+	Shards   []ShardFacts  `expr:"shards"`
 	// Certificate is empty without TLS.
 	Certificate CertificateFacts `expr:"certificate"`
 	// Credentials say what is due about the system passwords.
@@ -56,6 +59,16 @@ type ObjectFacts struct {
 	Stale []string `expr:"stale"`
 	// Strays are owned objects whose node is gone, as "Kind/name", sorted.
 	Strays []string `expr:"strays"`
+}
+
+// BudgetFacts compare the PodDisruptionBudget with what may be evicted now.
+type BudgetFacts struct {
+	// Keep is how many Pods must stay.
+	Keep int `expr:"keep"`
+	// Loose says that it keeps fewer, or that there is none as it should be.
+	Loose bool `expr:"loose"`
+	// Tight says that it keeps more than need be. While it is to keep all of them, one too many is no matter.
+	Tight bool `expr:"tight"`
 }
 
 // NodeFacts sort the nodes by what is to be done with them. Names are sorted.
@@ -185,6 +198,20 @@ type RollingFacts struct {
 	// Retirements are the old members that are not needed any more.
 	Retirements []Retirement `expr:"retirements"`
 	// Waiting says what the shard under way waits for.
+	Waiting string `expr:"waiting"`
+}
+
+// DrainingFacts are the steps that replace members whose Kubernetes node is cordoned.
+type DrainingFacts struct {
+	// Members are those members, in the order of the shards.
+	Members []string `expr:"members"`
+	// Surge are the servers to create in their place.
+	Surge []NewNode `expr:"surge"`
+	// Successions are the failovers that let primaries go, for which it is time.
+	Successions []Succession `expr:"successions"`
+	// Retirements are those that are not needed any more.
+	Retirements []Retirement `expr:"retirements"`
+	// Waiting says what the first of their shards waits for.
 	Waiting string `expr:"waiting"`
 }
 

@@ -22,6 +22,9 @@ type Snapshot struct {
 	KnownHash string
 	// Objects are the owned objects found by name, Pods and ValkeyNodes aside.
 	Objects []Object
+	// Budget is how many Pods the PodDisruptionBudget keeps from eviction; nil when there is none, or one that somebody
+	// has changed otherwise.
+	Budget *int
 	// Nodes are the cluster's ValkeyNodes, sorted by name.
 	Nodes []Node
 	// Strays are owned Pods and ConfigMaps whose ValkeyNode is gone, as "Kind/name", sorted.
@@ -130,6 +133,8 @@ type Pod struct {
 	IP       string
 	HostNode string // the Kubernetes node, "" while unscheduled
 	Zone     string // the zone of HostNode, "" when unknown
+	// Cordoned says that HostNode takes no new Pods, and would not take this one.
+	Cordoned bool
 	Deleting bool
 	// Started is when the container was last seen to start; zero before that.
 	Started time.Time

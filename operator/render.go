@@ -84,7 +84,8 @@ func rendered(cluster *v1alpha1.ValkeyCluster, desired engine.Desired, extras de
 	if err != nil {
 		return nil, err
 	}
-	return append(objects.Owned(cluster, desired), node, objects.NodeConfig(node, desired.Conf), pod), nil
+	budget := objects.Budget(cluster, desired.Topology.AtRest())
+	return append(objects.Owned(cluster, desired), budget, node, objects.NodeConfig(node, desired.Conf), pod), nil
 }
 
 func printAll(out io.Writer, cluster *v1alpha1.ValkeyCluster, desired engine.Desired, all []client.Object) error {

@@ -11,19 +11,16 @@ import (
 	"valkey.gomomento.com/operator/engine"
 )
 
-// Owned are the objects the cluster owns directly, its ValkeyNodes and its
-// Secret aside: those are made once and not kept equal to anything.
+// Owned are the objects the cluster owns directly and that follow from its
+// specs. Its ValkeyNodes and its Secret do not: those are made once and not kept
+// equal to anything. Nor does its Budget, which follows what is seen.
 //
 // What the specs do not resolve to is left out, so that it stays as it is: an
-// empty users.acl would open every server, a budget of nothing would let all
-// Pods be evicted.
+// empty users.acl would open every server.
 func Owned(cluster *v1alpha1.ValkeyCluster, desired engine.Desired) []client.Object {
 	owned := []client.Object{service(cluster)}
 	if desired.ACLFile != "" {
 		owned = append(owned, acl(cluster, desired.ACLFile))
-	}
-	if desired.Topology.Nodes() > 0 {
-		owned = append(owned, budget(cluster, desired.Topology))
 	}
 	return owned
 }
@@ -66,17 +63,14 @@ func acl(cluster *v1alpha1.ValkeyCluster, file string) *corev1.ConfigMap {
 	}
 }
 
-// budget lets one Pod be evicted at a time, and only while all are up.
+// Budget lets Pods be evicted as long as so many stay.
 //
 // It counts Pods in whole numbers, since the API server can work out neither a
 // percentage nor maxUnavailable for Pods whose controller has no scale. A Pod
 // that is not healthy may always be evicted: one that never starts must not
 // hold up a drain for ever.
-//
-// Without replicas every Pod is the only copy of its shard, and no number
-// protects it: a budget that allowed no eviction would only hang every drain.
-func budget(cluster *v1alpha1.ValkeyCluster, topology engine.Topology) *policyv1.PodDisruptionBudget {
-	minAvailable := intstr.FromInt32(int32(topology.Nodes() - 1))
+func Budget(cluster *v1alpha1.ValkeyCluster, keep int) *policyv1.PodDisruptionBudget {
+	minAvailable := intstr.FromInt32(int32(keep))
 	always := policyv1.AlwaysAllow
 	return &policyv1.PodDisruptionBudget{
 		TypeMeta:   metav1.TypeMeta{APIVersion: "policy/v1", Kind: "PodDisruptionBudget"},
@@ -87,4 +81,16 @@ func budget(cluster *v1alpha1.ValkeyCluster, topology engine.Topology) *policyv1
 			UnhealthyPodEvictionPolicy: &always,
 		},
 	}
+}
+
+// Kept is how many Pods the budget keeps, nil when anything else of it is not as Budget makes it.
+func Kept(cluster *v1alpha1.ValkeyCluster, budget *policyv1.PodDisruptionBudget) *int {
+	if budget.Spec.MinAvailable == nil {
+		return nil
+	}
+	keep := budget.Spec.MinAvailable.IntValue()
+	if Canonical(budget) != Canonical(Budget(cluster, keep)) {
+		return nil
+	}
+	return &keep
 }

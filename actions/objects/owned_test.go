@@ -41,7 +41,7 @@ func TestOwned(t *testing.T) {
 			t.Errorf("labels of %s: %v", objects.Ref(o), o.GetLabels())
 		}
 	}
-	if got, want := strings.Join(refs, " "), "Service/cart ConfigMap/cart-acl PodDisruptionBudget/cart"; got != want {
+	if got, want := strings.Join(refs, " "), "Service/cart ConfigMap/cart-acl"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
 }
@@ -53,15 +53,29 @@ func TestOwnedLeavesOutWhatDoesNotResolve(t *testing.T) {
 	}
 }
 
-func TestBudgetLetsOnePodBeEvicted(t *testing.T) {
-	for topology, want := range map[engine.Topology]int{
-		{Shards: 1}: 0, {Shards: 1, ReplicasPerShard: 1}: 1, {Shards: 3}: 2, {Shards: 3, ReplicasPerShard: 2}: 8,
+// kept are all objects that the operator keeps equal to what it wants.
+func kept() []client.Object {
+	return append(objects.Owned(cluster(), desired()), objects.Budget(cluster(), 5))
+}
+
+func TestKeptIsToldOfABudgetThatIsAsItShouldBe(t *testing.T) {
+	live := defaulted(objects.Budget(cluster(), 5)).(*policyv1.PodDisruptionBudget)
+	if got := objects.Kept(cluster(), live); got == nil || *got != 5 {
+		t.Errorf("it keeps %v, want 5", got)
+	}
+	for name, change := range map[string]func(*policyv1.PodDisruptionBudgetSpec){
+		"no number":    func(b *policyv1.PodDisruptionBudgetSpec) { b.MinAvailable = nil },
+		"a percentage": func(b *policyv1.PodDisruptionBudgetSpec) { half := intstr.FromString("50%"); b.MinAvailable = &half },
+		"other Pods":   func(b *policyv1.PodDisruptionBudgetSpec) { b.Selector = &metav1.LabelSelector{} },
+		"another policy": func(b *policyv1.PodDisruptionBudgetSpec) {
+			healthy := policyv1.IfHealthyBudget
+			b.UnhealthyPodEvictionPolicy = &healthy
+		},
 	} {
-		d := desired()
-		d.Topology = topology
-		budget := objects.Owned(cluster(), d)[2].(*policyv1.PodDisruptionBudget)
-		if got := budget.Spec.MinAvailable.IntValue(); got != want {
-			t.Errorf("%+v: minAvailable is %d, want %d", topology, got, want)
+		edited := live.DeepCopy()
+		change(&edited.Spec)
+		if got := objects.Kept(cluster(), edited); got != nil {
+			t.Errorf("with %s it is said to keep %d", name, *got)
 		}
 	}
 }
@@ -87,7 +101,7 @@ func defaulted(obj client.Object) client.Object {
 }
 
 func TestCanonicalIgnoresWhatOthersSet(t *testing.T) {
-	for _, want := range objects.Owned(cluster(), desired()) {
+	for _, want := range kept() {
 		if got, want := objects.Canonical(defaulted(want)), objects.Canonical(want); got != want {
 			t.Errorf("got  %s\nwant %s", got.Content, want.Content)
 		}
@@ -127,7 +141,7 @@ func TestCanonicalSeesEveryManagedField(t *testing.T) {
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
-			want := objects.Owned(cluster(), desired())[c.index]
+			want := kept()[c.index]
 			live := defaulted(want)
 			c.change(live)
 			if objects.Canonical(live) == objects.Canonical(want) {

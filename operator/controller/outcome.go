@@ -92,7 +92,7 @@ func inFlight(pass report.Pass) bool {
 		return false
 	case f.Cluster.Creating:
 		return f.Spec.Accepted && len(f.Nodes.Names) > 0
-	case f.Scaling.Remaining > 0 && f.Scaling.Blocked == "", len(f.Rolling.Outdated) > 0:
+	case f.Scaling.Remaining > 0 && f.Scaling.Blocked == "", len(f.Rolling.Outdated)+len(f.Draining.Members) > 0:
 		return true
 	}
 	for i := range pass.Snapshot.Nodes {

@@ -27,12 +27,18 @@ type holdings struct {
 	secrets  corev1.SecretList
 	services corev1.ServiceList
 	budgets  policyv1.PodDisruptionBudgetList
-	// zones are the zones of the Kubernetes nodes that the Pods run on.
-	zones map[string]string
+	// hosts are the Kubernetes nodes that the Pods run on.
+	hosts map[string]host
+}
+
+// A host is what a Snapshot needs of a Kubernetes node.
+type host struct {
+	zone     string
+	cordoned bool
 }
 
 func (o *Observer) holdings(ctx context.Context, cluster *v1alpha1.ValkeyCluster) (*holdings, error) {
-	h := &holdings{cluster: cluster, zones: map[string]string{}}
+	h := &holdings{cluster: cluster, hosts: map[string]host{}}
 	for _, list := range []client.ObjectList{&h.nodes, &h.pods, &h.configs, &h.secrets, &h.services, &h.budgets} {
 		err := o.Kube.List(ctx, list, client.InNamespace(cluster.Namespace),
 			client.MatchingFields{ClusterIndex: cluster.Name}, client.UnsafeDisableDeepCopy)
@@ -41,24 +47,24 @@ func (o *Observer) holdings(ctx context.Context, cluster *v1alpha1.ValkeyCluster
 		}
 	}
 	for i := range h.pods.Items {
-		if err := o.zone(ctx, h.pods.Items[i].Spec.NodeName, h.zones); err != nil {
+		if err := o.host(ctx, h.pods.Items[i].Spec.NodeName, h.hosts); err != nil {
 			return nil, err
 		}
 	}
 	return h, nil
 }
 
-// zone looks up the zone of a Kubernetes node.
-func (o *Observer) zone(ctx context.Context, host string, zones map[string]string) error {
-	if _, known := zones[host]; known || host == "" {
+// host looks up a Kubernetes node.
+func (o *Observer) host(ctx context.Context, name string, hosts map[string]host) error {
+	if _, known := hosts[name]; known || name == "" {
 		return nil
 	}
 	var n corev1.Node
-	err := o.Kube.Get(ctx, types.NamespacedName{Name: host}, &n, client.UnsafeDisableDeepCopy)
+	err := o.Kube.Get(ctx, types.NamespacedName{Name: name}, &n, client.UnsafeDisableDeepCopy)
 	if err != nil && !apierrors.IsNotFound(err) {
-		return fmt.Errorf("read Node %s: %w", host, err)
+		return fmt.Errorf("read Node %s: %w", name, err)
 	}
-	zones[host] = n.Labels[corev1.LabelTopologyZone]
+	hosts[name] = host{zone: n.Labels[corev1.LabelTopologyZone], cordoned: n.Spec.Unschedulable}
 	return nil
 }
 
@@ -77,6 +83,7 @@ func (h *holdings) snapshot(now time.Time) engine.Snapshot {
 		Auth:     authOf(h.secret(objects.AuthName(h.cluster.Name))),
 		NextAuth: nextAuthOf(h.secret(objects.NextAuthName(h.cluster.Name))),
 		Objects:  h.objects(),
+		Budget:   h.budget(),
 		Nodes:    h.engineNodes(),
 		Strays:   h.strays(now),
 	}
@@ -123,6 +130,16 @@ func (h *holdings) objects() []engine.Object {
 		return strings.Compare(a.Kind+"/"+a.Name, b.Kind+"/"+b.Name)
 	})
 	return found
+}
+
+// budget is how many Pods the cluster's PodDisruptionBudget keeps.
+func (h *holdings) budget() *int {
+	for i := range h.budgets.Items {
+		if b := &h.budgets.Items[i]; b.Name == objects.ServiceName(h.cluster.Name) {
+			return objects.Kept(h.cluster, b)
+		}
+	}
+	return nil
 }
 
 // tlsCopy is the operator's copy of the TLS Secret, nil when there is none.

@@ -24,7 +24,7 @@ func (h *holdings) engineNodes() []engine.Node {
 		seen := nodeOf(n)
 		seen.HasConfig = configured[n.UID]
 		if p := pods[n.UID]; p != nil {
-			seen.Pod = podOf(p, h.zones[p.Spec.NodeName])
+			seen.Pod = podOf(p, h.hosts[p.Spec.NodeName])
 			seen.Certificate.Touched, seen.Certificate.TouchedAt = objects.Touched(p.Annotations[objects.TouchAnnotation])
 		}
 		found = append(found, seen)

@@ -111,7 +111,8 @@ func TestAClusterAsKubernetesHoldsIt(t *testing.T) {
 	n.Status.NodeID = "f00"
 	held := []client.Object{cluster, n, config, pod, newHost(), objects.AuthSecret(cluster)}
 	var owned []engine.Object
-	for _, obj := range objects.Owned(cluster, desired) {
+	keep := 8
+	for _, obj := range append(objects.Owned(cluster, desired), objects.Budget(cluster, keep)) {
 		held, owned = append(held, obj), append(owned, objects.Canonical(obj))
 	}
 	seen := see(t, held...)
@@ -125,6 +126,7 @@ func TestAClusterAsKubernetesHoldsIt(t *testing.T) {
 			State: "Creating", Target: &engine.Topology{Shards: 3, ReplicasPerShard: 2},
 		},
 		Auth:    seen.Snapshot.Auth,
+		Budget:  &keep,
 		Objects: []engine.Object{owned[1], owned[2], owned[0]}, // ConfigMap, PodDisruptionBudget, Service
 		Nodes: []engine.Node{{
 			Name: "c-00001", UID: "c-00001-uid", Lifecycle: engine.Joining, ShardIndex: 1, LastID: "f00", HasConfig: true,
@@ -284,5 +286,30 @@ func TestKubernetesNodesAreStripped(t *testing.T) {
 	}
 	if other, err := observe.BareNode("tombstone"); other != "tombstone" || err != nil {
 		t.Errorf("%v, %v", other, err)
+	}
+}
+
+func TestAPodIsCordonedWithItsKubernetesNodeUnlessItWouldComeBackThere(t *testing.T) {
+	for name, tc := range map[string]struct {
+		tolerations []corev1.Toleration
+		want        bool
+	}{
+		"it may not come back": {nil, true},
+		"another taint is tolerated": {[]corev1.Toleration{
+			{Key: "kubernetes.io/arch", Operator: corev1.TolerationOpEqual, Value: "arm64", Effect: corev1.TaintEffectNoSchedule},
+		}, true},
+		"every taint is tolerated": {[]corev1.Toleration{{Operator: corev1.TolerationOpExists}}, false},
+		"the cordon is tolerated": {[]corev1.Toleration{
+			{Key: corev1.TaintNodeUnschedulable, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoSchedule},
+		}, false},
+	} {
+		cluster, host := newCluster(), newHost()
+		host.Spec.Unschedulable = true
+		n, config, pod := newNode(t, cluster, "c-00001", "")
+		pod.Spec.Tolerations = tc.tolerations
+		seen := see(t, cluster, n, config, pod, host)
+		if got := seen.Snapshot.Nodes[0].Pod.Cordoned; got != tc.want {
+			t.Errorf("%s: cordoned is %v", name, got)
+		}
 	}
 }

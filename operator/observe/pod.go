@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/go-logr/logr"
 	corev1 "k8s.io/api/core/v1"
 
 	"valkey.gomomento.com/operator/actions/objects"
@@ -16,15 +17,25 @@ import (
 // condition can hold.
 const longestMessage = 512
 
-func podOf(p *corev1.Pod, zone string) *engine.Pod {
+func podOf(p *corev1.Pod, on host) *engine.Pod {
 	return &engine.Pod{
 		UID: string(p.UID), Phase: string(p.Status.Phase),
-		IP: p.Status.PodIP, HostNode: p.Spec.NodeName, Zone: zone,
+		IP: p.Status.PodIP, HostNode: p.Spec.NodeName, Zone: on.zone,
+		Cordoned:    on.cordoned && !toleratesCordon(p),
 		Deleting:    p.DeletionTimestamp != nil,
 		Started:     started(p),
 		Trouble:     trouble(p),
 		Annotations: p.Annotations,
 	}
+}
+
+// toleratesCordon says that the scheduler would put the Pod on a cordoned Kubernetes node all the same, and what replaces it
+// as well: to replace it there would never end.
+func toleratesCordon(p *corev1.Pod) bool {
+	cordon := corev1.Taint{Key: corev1.TaintNodeUnschedulable, Effect: corev1.TaintEffectNoSchedule}
+	return slices.ContainsFunc(p.Spec.Tolerations, func(t corev1.Toleration) bool {
+		return t.ToleratesTaint(logr.Discard(), &cordon, false)
+	})
 }
 
 // started is when the server's container was last seen to start.

@@ -94,6 +94,8 @@ var commands = map[string]func(*testscript.TestScript, bool, []string){
 	"evenly":      cmdEvenly,      // evenly CLUSTER SHARDS: so many primaries share all slots evenly, in every server's eyes
 	"crash":       cmdCrash,       // crash CLUSTER primary|replica SHARD: SIGKILL to a server
 	"delete":      cmdDelete,      // delete CLUSTER primary|replica SHARD [force]: the Pod of a server
+	"drain":       cmdDrain,       // drain DURATION PLACE...: kubectl drain of the Kubernetes nodes at these places, 0 the first by name
+	"uncordon":    cmdUncordon,    // uncordon PLACE...: they take Pods again
 	"cli":         cmdCli,         // [!] cli CLUSTER primary|replica SHARD [user=U password=P] COMMAND...: stdout is the reply
 	"cli-traffic": cmdCliTraffic,  // cli-traffic start|stop CLUSTER [user=U password=P]: SETs and GETs by valkey-cli, none lost
 	"traffic":     cmdTraffic,     // traffic start CLUSTER [user=U password=P], stop [gap=DURATION] [lost=N] [wrong=N] [dropped=N]: writes meanwhile

@@ -21,6 +21,8 @@ func (w *world) act() error {
 		w.Nodes, w.Objects, w.Auth, w.Strays, w.Cluster.Finalizer = nil, nil, nil, nil, false
 	case *actions.ApplyObjects:
 		w.Objects = slices.Clone(w.desired.Objects)
+	case *actions.SetBudget:
+		w.Budget = &a.Keep
 	case *actions.RemoveStrays:
 		w.Strays = nil
 	case *actions.RecordTarget:

@@ -78,31 +78,39 @@ func at(ts *testscript.TestScript) *bench { return ts.Value(benchKey{}).(*bench)
 
 // commands is the vocabulary of the scenarios.
 var commands = map[string]func(*testscript.TestScript, bool, []string){
-	"cluster": cmdCluster, // cluster SHARDSxREPLICAS [formed]: a new ValkeyCluster, or one that is Active
-	"edit":    cmdEdit,    // edit FIELD VALUE: change the cluster's spec or object
-	"drift":   cmdDrift,   // drift NODE DIRECTIVE VALUE: somebody changes a setting on a running server
-	"pods":    cmdPods,    // pods running|pending|failed|deleted NODE|new [TROUBLE]: what became of Pods
-	"gain":    cmdGain,    // gain node SHARD | stray KIND/NAME | server NODE | job|failed FROM TO SLOTS | mark FROM TO SLOT: something is there
-	"lose":    cmdLose,    // lose pod|node|server|link|[next-]secret|memory|object [NODE] [WHY]: something vanishes, or a ValkeyNode begins to
-	"servers": cmdServers, // servers version|used|room|keys|fieldttls NODE|all VALUE: what servers report
-	"zone":    cmdZone,    // zone NODE ZONE: where the node's Pod runs
-	"offer":   cmdOffer,   // offer SECRET REVISION|none: the spec names this TLS Secret, which holds this
-	"stuck":   cmdStuck,   // stuck [NODE...]: whose kubelet brings no new certificate
-	"tick":    cmdTick,    // tick DURATION: time passes
-	"decide":  cmdDecide,  // decide [asked]: print the decision, if asked with all the rules that were asked before
-	"act":     cmdAct,     // act: carry out the last decision on paper
-	"settle":  cmdSettle,  // settle: decide and act until it holds or has nothing to do; print each step
+	"cluster":   cmdCluster,   // cluster SHARDSxREPLICAS [formed]: a new ValkeyCluster, or one that is Active
+	"edit":      cmdEdit,      // edit FIELD VALUE: change the cluster's spec or object
+	"drift":     cmdDrift,     // drift NODE DIRECTIVE VALUE: somebody changes a setting on a running server
+	"pods":      cmdPods,      // pods running|pending|failed|deleted NODE|new [TROUBLE]: what became of Pods
+	"gain":      cmdGain,      // gain node SHARD | stray KIND/NAME | server|link NODE | job|failed FROM TO SLOTS | mark FROM TO SLOT: something is there
+	"lose":      cmdLose,      // lose pod|node|server|link|[next-]secret|memory|object|budget [NODE] [WHY]: something vanishes, or a ValkeyNode begins to
+	"servers":   cmdServers,   // servers version|used|room|keys|fieldttls NODE|all VALUE: what servers report
+	"zone":      cmdZone,      // zone NODE ZONE: where the node's Pod runs
+	"offer":     cmdOffer,     // offer SECRET REVISION|none: the spec names this TLS Secret, which holds this
+	"cordon":    cmdCordon,    // cordon HOST: the Kubernetes node takes no new Pods
+	"uncordon":  cmdUncordon,  // uncordon HOST: it takes Pods again
+	"evictable": cmdEvictable, // evictable COUNT: so many Pods may be evicted now
+	"stuck":     cmdStuck,     // stuck [NODE...]: whose kubelet brings no new certificate
+	"tick":      cmdTick,      // tick DURATION: time passes
+	"decide":    cmdDecide,    // decide [asked]: print the decision, if asked with all the rules that were asked before
+	"act":       cmdAct,       // act: carry out the last decision on paper
+	"settle":    cmdSettle,    // settle: decide and act until it holds or has nothing to do; print each step
 }
 
 func cmdCluster(ts *testscript.TestScript, _ bool, args []string) {
-	var t engine.Topology
-	_, err := fmt.Sscanf(args[0], "%dx%d", &t.Shards, &t.ReplicasPerShard)
-	ts.Check(err)
 	b := at(ts)
-	b.world = newWorld(t)
+	b.world = newWorld(*topologyOf(ts, args[0]))
 	if len(args) > 1 {
 		ts.Check(b.form())
 	}
+}
+
+// topologyOf reads SHARDSxREPLICAS.
+func topologyOf(ts *testscript.TestScript, text string) *engine.Topology {
+	var t engine.Topology
+	_, err := fmt.Sscanf(text, "%dx%d", &t.Shards, &t.ReplicasPerShard)
+	ts.Check(err)
+	return &t
 }
 
 // form lets the rules bring the cluster up, with every Pod running as soon as it is made.
@@ -142,6 +150,8 @@ func cmdEdit(ts *testscript.TestScript, _ bool, args []string) {
 		w.users = value
 	case "evict":
 		w.node(args[1]).Pod.Annotations = map[string]string{engine.EvictAnnotation: args[2]}
+	case "kept":
+		w.Cluster.Kept = topologyOf(ts, value)
 	case "rotation":
 		w.Cluster.Rotation = value
 	case "secret":
@@ -169,8 +179,7 @@ func (w *world) editDesired(ts *testscript.TestScript, field, value string) {
 	case "problem":
 		w.desired.Problem = value
 	case "topology":
-		_, err := fmt.Sscanf(value, "%dx%d", &w.desired.Topology.Shards, &w.desired.Topology.ReplicasPerShard)
-		ts.Check(err)
+		w.desired.Topology = *topologyOf(ts, value)
 	default:
 		ts.Fatalf("edit: no field %s", field)
 	}
@@ -191,7 +200,7 @@ func cmdPods(ts *testscript.TestScript, _ bool, args []string) {
 		case "failed":
 			n.Pod.Phase, n.Pod.Trouble, n.Server = "Failed", strings.Join(args[2:], " "), nil
 		case "pending":
-			n.Pod.Phase, n.Pod.Trouble = "Pending", strings.Join(args[2:], " ")
+			w.hold(n, strings.Join(args[2:], " "))
 		default:
 			ts.Fatalf("pods: no state %s", args[0])
 		}
@@ -209,6 +218,8 @@ func cmdLose(ts *testscript.TestScript, _ bool, args []string) {
 		w.remembered = ""
 	case "object":
 		w.Objects = nil
+	case "budget":
+		w.Budget = nil
 	case "server":
 		n := w.node(args[1])
 		w.away[n.Name], n.Server, n.Silence = n.Server, nil, "timeout"
@@ -236,6 +247,8 @@ func cmdGain(ts *testscript.TestScript, _ bool, args []string) {
 		w.addNode(shard)
 	case "server":
 		w.node(args[1]).Server = w.away[args[1]]
+	case "link":
+		w.node(args[1]).Server.LinkUp = true
 	case "stray":
 		w.Strays = append(w.Strays, args[1])
 	case "job":

@@ -1,6 +1,7 @@
 package decide
 
 import (
+	"cmp"
 	"encoding/json"
 	"maps"
 	"math/rand/v2"
@@ -40,7 +41,7 @@ func TestSafeInAnyOrder(t *testing.T) {
 	}
 	t.Log(acted)
 	for _, action := range []string{"deleteNodes", "forgetMembers", "createNodes", "prepareServers", "introduceServers", "attachReplicas",
-		"failOver", "forceFailover", "takeOver", "retireNodes", "moveSlots", "carrySlots", engine.Hold} {
+		"failOver", "forceFailover", "setBudget", "takeOver", "retireNodes", "moveSlots", "carrySlots", engine.Hold} {
 		if acted[action] == 0 {
 			t.Errorf("%s was never decided: the test proves nothing about it", action)
 		}
@@ -87,7 +88,7 @@ func (w *world) clone(t *testing.T) *world {
 	if err := json.Unmarshal(text, &copied); err != nil {
 		t.Fatal(err)
 	}
-	out := &world{Snapshot: copied.Snapshot, desired: copied.Desired, named: maps.Clone(w.named), users: w.users, keys: map[string]keyring{}}
+	out := &world{Snapshot: copied.Snapshot, desired: copied.Desired, named: maps.Clone(w.named), users: w.users, keys: map[string]keyring{}, cordoned: map[string]bool{}}
 	out.noteHeld()
 	out.revise()
 	return out
@@ -162,11 +163,17 @@ var damages = []func(*world, *engine.Node){
 			n.Pod.Deleting = true
 		}
 	},
+	func(w *world, n *engine.Node) {
+		if n.Pod != nil {
+			w.cordon(n.Pod.HostNode, true)
+		}
+	},
 	func(_ *world, n *engine.Node) {
 		if n.Server != nil {
 			n.Server.LinkUp = false
 		}
 	},
+	func(w *world, _ *engine.Node) { w.Budget = nil },
 	func(_ *world, n *engine.Node) { n.Server, n.Silence = nil, engine.SilenceRefused },
 	func(_ *world, n *engine.Node) {
 		if n.Server != nil {
@@ -202,8 +209,10 @@ func (w *world) unsafe(d engine.Decision) string {
 		return w.recordsUnseen(a)
 	case *actions.PrepareServers:
 		return w.handsOutHeldSlots(a)
+	case *actions.SetBudget:
+		return w.exposes(a)
 	case *actions.CreateNodes:
-		return w.createsTooMuch(a)
+		return cmp.Or(w.createsTooMuch(a), w.uncounted(len(a.Nodes)))
 	case *actions.CopyCertificate:
 		return w.takesUpTheRefused(a.Secret != w.Certificate.CopiedFrom)
 	case *actions.RecordTarget:
@@ -230,7 +239,7 @@ func (w *world) unsafeForShards(d engine.Decision) string {
 	case *actions.TakeOver:
 		return w.replacesTheLiving(a.Succession, true)
 	case *actions.RetireNodes:
-		return w.retiresTheNeeded(a)
+		return cmp.Or(w.retiresTheNeeded(a), w.uncounted(0))
 	case *actions.MoveSlots:
 		return w.movesToTheUnready(a.Moves)
 	case *actions.CarrySlots:
@@ -252,7 +261,7 @@ func (w *world) createsTooMuch(a *actions.CreateNodes) string {
 	fit := map[int]int{}
 	for i := range w.Nodes {
 		n := &w.Nodes[i]
-		gone := n.Pod == nil || n.Pod.Ended() || n.Pod.Deleting || n.Deleting
+		gone := n.Pod == nil || n.Pod.Ended() || n.Pod.Deleting || n.Pod.Cordoned || n.Deleting
 		if !gone && (w.desired.Problem != "" || n.Spec.Image == w.desired.Node.Image) {
 			fit[n.ShardIndex]++
 		}

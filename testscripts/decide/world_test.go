@@ -35,6 +35,8 @@ type world struct {
 	mounted string
 	// away are the servers that were lost, for when they are heard again.
 	away map[string]*engine.Server
+	// cordoned are the Kubernetes nodes that take no new Pods.
+	cordoned map[string]bool
 }
 
 var epoch = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
@@ -42,7 +44,7 @@ var epoch = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
 const formingTimeout, finalTimeout = "500", "5000"
 
 func newWorld(t engine.Topology) *world {
-	w := &world{named: map[string]bool{}, keys: map[string]keyring{}, away: map[string]*engine.Server{}}
+	w := &world{named: map[string]bool{}, keys: map[string]keyring{}, away: map[string]*engine.Server{}, cordoned: map[string]bool{}}
 	w.At = epoch
 	w.Cluster = engine.Cluster{Namespace: "shop", Name: "cart", UID: "u1", Generation: 1}
 	w.desired = engine.Desired{
@@ -91,7 +93,7 @@ func (w *world) addNode(shard int) {
 func (w *world) run(n *engine.Node) {
 	n.Pod.Phase, n.Pod.Trouble = "Running", ""
 	n.Pod.IP = "10.0.0." + n.Name
-	n.Pod.Zone = "zone-" + n.Name[len(n.Name)-1:]
+	w.place(n)
 	n.LastID = id(n.Name)
 	n.Server = &engine.Server{
 		ID: id(n.Name), Version: "9.1.2", Role: engine.Primary,

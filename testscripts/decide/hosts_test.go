@@ -1,0 +1,102 @@
+package decide
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/rogpeppe/go-internal/testscript"
+
+	"valkey.gomomento.com/operator/actions"
+	"valkey.gomomento.com/operator/engine"
+)
+
+// letters name the Kubernetes nodes, host-a to host-z, and their zones.
+const letters = "abcdefghijklmnopqrstuvwxyz"
+
+// place schedules the node's Pod to the host of the node's own letter or, where that is cordoned, to the next that is not.
+func (w *world) place(n *engine.Node) {
+	own := int(n.Name[len(n.Name)-1] - 'a')
+	for i := range letters {
+		letter := letters[(own+i)%len(letters)]
+		if host := "host-" + string(letter); !w.cordoned[host] {
+			n.Pod.HostNode, n.Pod.Zone = host, "zone-"+string(letter)
+			return
+		}
+	}
+}
+
+// hold keeps the node's Pod from running, on its host unless it is the scheduler that finds none.
+func (w *world) hold(n *engine.Node, trouble string) {
+	n.Pod.Phase, n.Pod.Trouble = "Pending", trouble
+	if !strings.HasPrefix(trouble, "Unschedulable") {
+		w.place(n)
+	}
+}
+
+// cordon marks the host's Pods, or no longer.
+func (w *world) cordon(host string, on bool) {
+	w.cordoned[host] = on
+	for i := range w.Nodes {
+		if p := w.Nodes[i].Pod; p != nil && p.HostNode == host {
+			p.Cordoned = on
+		}
+	}
+}
+
+func cmdCordon(ts *testscript.TestScript, _ bool, args []string) {
+	at(ts).world.cordon(args[0], true)
+}
+
+func cmdUncordon(ts *testscript.TestScript, _ bool, args []string) {
+	at(ts).world.cordon(args[0], false)
+}
+
+// evictable is how many Pods Kubernetes would let be evicted: it counts as healthy what runs and is not on its way out.
+func (w *world) evictable() int {
+	healthy := len(slices.DeleteFunc(slices.Clone(w.Nodes), func(n engine.Node) bool {
+		return n.Pod == nil || n.Pod.Phase != "Running" || n.Pod.Deleting
+	}))
+	if w.Budget == nil {
+		return healthy
+	}
+	return max(0, healthy-*w.Budget)
+}
+
+// exposes: an eviction must leave each shard a copy in sync, and the next must wait for its successor.
+func (w *world) exposes(a *actions.SetBudget) string {
+	will := *w
+	will.Budget = &a.Keep
+	allowed := will.evictable()
+	if allowed > 1 {
+		return "lets two Pods be evicted at once"
+	}
+	for i := range w.Nodes {
+		s := w.Nodes[i].Server
+		if s != nil && len(s.Self().Slots) > 0 && allowed > 0 && w.copiesOf(s, nil) < 2 {
+			return "lets the only copy of a shard be evicted: " + w.Nodes[i].Name
+		}
+	}
+	return ""
+}
+
+// uncounted: before Pods are made, and before a member is retired, the budget keeps all there are and will be.
+func (w *world) uncounted(more int) string {
+	for i := range w.Nodes {
+		if p := w.Nodes[i].Pod; p != nil && !p.Ended() && !p.Deleting {
+			more++
+		}
+	}
+	if w.Budget == nil || *w.Budget < more {
+		return "changes the Pods while one may be evicted"
+	}
+	return ""
+}
+
+func cmdEvictable(ts *testscript.TestScript, _ bool, args []string) {
+	want, err := strconv.Atoi(args[0])
+	ts.Check(err)
+	if got := at(ts).world.evictable(); got != want {
+		ts.Fatalf("%d Pods may be evicted, want %d", got, want)
+	}
+}
