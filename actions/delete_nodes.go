@@ -3,12 +3,14 @@ package actions
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"valkey.gomomento.com/operator/actions/objects"
 	"valkey.gomomento.com/operator/cue/api/v1alpha1"
+	"valkey.gomomento.com/operator/engine"
 )
 
 // DeleteNodes removes nodes that are dead, have not joined, or are done leaving.
@@ -33,7 +35,10 @@ func deleteNode(ctx context.Context, env Env, name string) error {
 		return err
 	}
 	pod, err := podOf(ctx, env, node)
-	if err != nil || inUse(ctx, env, node, pod) {
+	if err != nil {
+		return err
+	}
+	if used, err := inUse(ctx, env, node, pod); used || err != nil {
 		return err
 	}
 	if pod != nil {
@@ -53,21 +58,39 @@ func deleteNode(ctx context.Context, env Env, name string) error {
 // inUse says that the node may be a working member: that it was not deleted,
 // is not leaving, and has a Pod that runs, with a server that has joined.
 // A joining node whose server does not answer holds nothing.
-func inUse(ctx context.Context, env Env, node *v1alpha1.ValkeyNode, pod *corev1.Pod) bool {
+func inUse(ctx context.Context, env Env, node *v1alpha1.ValkeyNode, pod *corev1.Pod) (bool, error) {
 	if !node.DeletionTimestamp.IsZero() || node.Spec.Lifecycle == v1alpha1.LifecycleLeaving {
-		return false
+		return false, nil
 	}
 	if pod == nil || !pod.DeletionTimestamp.IsZero() || hasEnded(pod) {
-		return false
+		return false, nil
 	}
 	if node.Spec.Lifecycle != v1alpha1.LifecycleJoining {
-		return true
+		lost, err := hostLost(ctx, env, pod)
+		return !lost || !abandoned(ctx, env, node.Name), err
 	}
 	if pod.Status.Phase != corev1.PodRunning {
-		return false
+		return false, nil
 	}
 	v, _, err := look(ctx, env, node.Name)
-	return err == nil && (!v.alone() || len(v.self().slots) > 0)
+	return err == nil && (!v.alone() || len(v.self().slots) > 0), nil
+}
+
+// abandoned says of a server on a lost Kubernetes node that the cluster goes on without it: it does not answer, and those
+// who do are a majority, have failed it, and give no slots to it.
+func abandoned(ctx context.Context, env Env, name string) bool {
+	heard, _ := canvass(ctx, env, "server")
+	if heard.haveNode(name) || !heard.quorate() {
+		return false
+	}
+	i := slices.IndexFunc(env.Snapshot.Nodes, func(n engine.Node) bool { return n.Name == name })
+	if i < 0 {
+		return false
+	}
+	return !slices.ContainsFunc(heard, func(v voice) bool {
+		m, known := v.member(env.Snapshot.Nodes[i].LastID)
+		return known && (!m.is("fail") || len(m.slots) > 0)
+	})
 }
 
 // hasEnded says that the Pod's container has stopped for good.

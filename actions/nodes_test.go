@@ -2,6 +2,7 @@ package actions_test
 
 import (
 	"errors"
+	"fmt"
 	"regexp"
 	"testing"
 	"time"
@@ -128,24 +129,31 @@ func TestDeleteNodes(t *testing.T) {
 		node   *v1alpha1.ValkeyNode
 		pod    *corev1.Pod
 		server *server
+		// others are the flags that the other primaries give it, "" when nobody is heard.
+		others string
 		host   corev1.ConditionStatus
 		kept   bool
 		// waits says that the node stays until its Pod is gone.
 		waits bool
 	}{
-		"an active node without a Pod":                {node: n(active)},
-		"an active node whose container has ended":    {node: n(active), pod: pod(t, n(), phase(corev1.PodFailed))},
-		"an active node whose Pod runs":               {node: n(active), pod: pod(t, n()), kept: true},
-		"a node that is leaving":                      {node: n(leaving), pod: pod(t, n()), server: member},
-		"a joining node whose Pod never ran":          {node: n(), pod: pod(t, n(), phase(corev1.PodPending))},
-		"a joining node whose server does not answer": {node: n(), pod: pod(t, n())},
-		"a joining node that knows nobody":            {node: n(), pod: pod(t, n()), server: fresh("id-1")},
-		"a joining node that has met others":          {node: n(), pod: pod(t, n()), server: member, kept: true},
-		"a joining node that holds slots":             {node: n(), pod: pod(t, n()), server: owner, kept: true},
-		"a Pod that takes its time":                   {node: n(leaving), pod: pod(t, n(), stuck), waits: true},
-		"a Pod on a machine that is gone":             {node: n(leaving), pod: pod(t, n(), stuck), host: corev1.ConditionUnknown},
-		"a Pod that should have ended long ago":       {node: n(active), pod: pod(t, n(), deleted(11*time.Second))},
-		"a Pod that was deleted just now":             {node: n(active), pod: pod(t, n(), deleted(time.Second)), waits: true},
+		"an active node without a Pod":                                  {node: n(active)},
+		"an active node whose container has ended":                      {node: n(active), pod: pod(t, n(), phase(corev1.PodFailed))},
+		"an active node whose Pod runs":                                 {node: n(active), pod: pod(t, n()), kept: true},
+		"a node that is leaving":                                        {node: n(leaving), pod: pod(t, n()), server: member},
+		"a joining node whose Pod never ran":                            {node: n(), pod: pod(t, n(), phase(corev1.PodPending))},
+		"a joining node whose server does not answer":                   {node: n(), pod: pod(t, n())},
+		"a joining node that knows nobody":                              {node: n(), pod: pod(t, n()), server: fresh("id-1")},
+		"a joining node that has met others":                            {node: n(), pod: pod(t, n()), server: member, kept: true},
+		"a joining node that holds slots":                               {node: n(), pod: pod(t, n()), server: owner, kept: true},
+		"a Pod that takes its time":                                     {node: n(leaving), pod: pod(t, n(), stuck), waits: true},
+		"a Pod on a machine that is gone":                               {node: n(leaving), pod: pod(t, n(), stuck), host: corev1.ConditionUnknown},
+		"an active node on a machine that is gone, as others know":      {node: n(active), pod: pod(t, n()), others: "master,fail", host: corev1.ConditionUnknown},
+		"an active node on a machine that is gone, and others reach it": {node: n(active), pod: pod(t, n()), others: "master", host: corev1.ConditionUnknown, kept: true},
+		"an active node on a machine that is gone, and others doubt":    {node: n(active), pod: pod(t, n()), others: "master,fail?", host: corev1.ConditionUnknown, kept: true},
+		"an active node on a machine that is gone, and nobody is heard": {node: n(active), pod: pod(t, n()), host: corev1.ConditionUnknown, kept: true},
+		"an active node on a machine that is ready, and others lost it": {node: n(active), pod: pod(t, n()), others: "master,fail", kept: true},
+		"a Pod that should have ended long ago":                         {node: n(active), pod: pod(t, n(), deleted(11*time.Second))},
+		"a Pod that was deleted just now":                               {node: n(active), pod: pod(t, n(), deleted(time.Second)), waits: true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -160,6 +168,9 @@ func TestDeleteNodes(t *testing.T) {
 			w := newWorld(t, c, objs...)
 			if tc.server != nil {
 				w.servers["cart-00001"] = tc.server
+			}
+			if tc.others != "" {
+				w.employOthers(tc.others)
 			}
 			w.run(t, &actions.DeleteNodes{Nodes: []string{"cart-00001", "cart-gone"}})
 			live := &v1alpha1.ValkeyNode{}
@@ -284,4 +295,20 @@ func TestLoadACLSparesReleasesThatCrash(t *testing.T) {
 	same(t, "told", w.servers.told(), []string{
 		"a: ACL SETUSER default reset off", "a: ACL SETUSER ada reset on #12 ~a* (+get ~b*)", "a: ACL SETUSER eve reset",
 	})
+}
+
+// employOthers adds two primaries that hold all slots and give these flags to the server of cart-00001.
+func (w *world) employOthers(flags string) {
+	at := func(name, id string) engine.Node {
+		return engine.Node{Name: name, LastID: id, Pod: &engine.Pod{IP: "10.0.0.1", Phase: "Running"}}
+	}
+	w.Snapshot.Nodes = []engine.Node{at("cart-00001", "id-1"), at("cart-00002", "id-2"), at("cart-00003", "id-3")}
+	for i, slots := range []string{"0-8191", "8192-16383"} {
+		id, other := fmt.Sprintf("id-%d", i+2), fmt.Sprintf("id-%d", 3-i)
+		otherSlots := []string{"8192-16383", "0-8191"}[i]
+		w.servers[fmt.Sprintf("cart-0000%d", i+2)] = &server{id: id, lines: []string{
+			line(id, "myself,master", "-", 2+i, "connected", slots), line(other, "master", "-", 3-i, "connected", otherSlots),
+			line("id-1", flags, "-", 1, "connected"),
+		}, says: map[string]string{"INFO server": ""}}
+	}
 }

@@ -68,12 +68,7 @@ func hostLost(ctx context.Context, env Env, pod *corev1.Pod) (bool, error) {
 	if err != nil {
 		return false, fmt.Errorf("read machine %s: %w", pod.Spec.NodeName, err)
 	}
-	for _, c := range host.Status.Conditions {
-		if c.Type == corev1.NodeReady {
-			return c.Status != corev1.ConditionTrue, nil
-		}
-	}
-	return false, nil
+	return objects.HostLost(host), nil
 }
 
 // removeNode deletes the node, and lets it go once its Pod is gone.

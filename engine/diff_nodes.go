@@ -60,8 +60,8 @@ func silence(n *Node) string {
 }
 
 // dead says that the node is gone for good: its container has ended, its Pod
-// vanished after its server was known, or somebody deleted it before it
-// joined. A member that somebody deletes goes on serving: its finalizer keeps
+// vanished after its server was known, its Kubernetes node is lost with it, or
+// somebody deleted it before it joined. A member that somebody deletes goes on serving: its finalizer keeps
 // its Pod, and to end it would take its data away. A node that
 // ended before it joined, although made as it should be, is left to be read
 // for a while first.
@@ -71,11 +71,43 @@ func (c *comparison) dead(n *Node) bool {
 		return n.Deleting || n.LastID != ""
 	case n.Deleting && !c.joined(n):
 		return true
-	case !n.Pod.Ended():
-		return false
-	default:
+	case n.Pod.Ended():
 		return c.joined(n) || c.outdated(n) || c.seen.At.Sub(n.Created) >= retryDeadAfter
+	default:
+		return hostLost(n) && c.abandoned(n)
 	}
+}
+
+// hostLost says that nobody reports what becomes of the node's Pod.
+func hostLost(n *Node) bool { return n.Pod != nil && n.Pod.HostLost && !n.Pod.Ended() }
+
+// abandoned says of a node whose Kubernetes node is lost that it is lost too, as
+// far as anybody can tell: it does not answer, and those who do are a majority
+// and have failed it. The slots of a primary must be others' by then: those that
+// nobody could take over may come back with the machine, and are given up
+// when its Pod is.
+func (c *comparison) abandoned(n *Node) bool {
+	if n.Server != nil {
+		return false
+	}
+	if !c.joined(n) {
+		return true
+	}
+	if len(c.claims[n.LastID]) > 0 && !podGoes(n) {
+		return false
+	}
+	voters, heard := c.primaries(), 0
+	for _, id := range voters {
+		v := c.byID[id]
+		if v == nil {
+			continue
+		}
+		if p := v.Server.Peer(n.LastID); p != nil && !p.Failed {
+			return false
+		}
+		heard++
+	}
+	return heard > len(voters)/2
 }
 
 // joined says that the node is or was a member: somebody knows its server, or

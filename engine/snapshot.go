@@ -135,6 +135,8 @@ type Pod struct {
 	Zone     string // the zone of HostNode, "" when unknown
 	// Cordoned says that HostNode takes no new Pods, and would not take this one.
 	Cordoned bool
+	// HostLost says that HostNode is not ready, or is gone: nobody there reports what becomes of the Pod.
+	HostLost bool
 	Deleting bool
 	// Started is when the container was last seen to start; zero before that.
 	Started time.Time

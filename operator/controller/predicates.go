@@ -8,6 +8,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
+
+	"valkey.gomomento.com/operator/actions/objects"
 )
 
 // specOrMetadata passes what people and controllers change of an object, and not its status: that is our own, and a pass
@@ -36,7 +38,8 @@ func deletionBegan(was, is client.Object) bool {
 	return (was.GetDeletionTimestamp() == nil) != (is.GetDeletionTimestamp() == nil)
 }
 
-// placement passes what a Kubernetes node's Pods are placed or moved by, its cordon and its zone, not the heartbeats.
+// placement passes what a Kubernetes node's Pods are placed, moved or lost by: its cordon, its zone and whether it is ready,
+// not the heartbeats.
 func placement() predicate.Predicate {
 	return predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
 		was, ok := e.ObjectOld.(*corev1.Node)
@@ -44,7 +47,7 @@ func placement() predicate.Predicate {
 		if !ok || !ok2 {
 			return true
 		}
-		return was.Spec.Unschedulable != is.Spec.Unschedulable ||
+		return was.Spec.Unschedulable != is.Spec.Unschedulable || objects.HostLost(was) != objects.HostLost(is) ||
 			was.Labels[corev1.LabelTopologyZone] != is.Labels[corev1.LabelTopologyZone]
 	}}
 }

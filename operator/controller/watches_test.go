@@ -91,14 +91,15 @@ func TestWhatPassesThePredicates(t *testing.T) {
 
 func TestAKubernetesNodesHeartbeatWakesNobody(t *testing.T) {
 	was := &corev1.Node{ObjectMeta: metav1.ObjectMeta{Name: "node-a", Labels: map[string]string{corev1.LabelTopologyZone: "a"}}}
-	beat, cordoned, moved := was.DeepCopy(), was.DeepCopy(), was.DeepCopy()
+	beat, cordoned, moved, lost := was.DeepCopy(), was.DeepCopy(), was.DeepCopy(), was.DeepCopy()
 	beat.ResourceVersion = "8"
 	cordoned.Spec.Unschedulable = true
 	moved.Labels[corev1.LabelTopologyZone] = "b"
+	lost.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionUnknown}}
 	for name, c := range map[string]struct {
 		to   *corev1.Node
 		want bool
-	}{"a heartbeat": {beat, false}, "a cordon": {cordoned, true}, "a zone": {moved, true}} {
+	}{"a heartbeat": {beat, false}, "a cordon": {cordoned, true}, "a zone": {moved, true}, "silence": {lost, true}} {
 		if got := placement().Update(event.UpdateEvent{ObjectOld: was, ObjectNew: c.to}); got != c.want {
 			t.Errorf("%s: %v, want %v", name, got, c.want)
 		}

@@ -55,15 +55,21 @@ func ByObject() map[client.Object]cache.ByObject {
 	return by
 }
 
-// BareNode strips a Kubernetes node to its name, labels and whether it is cordoned: the rest, its list of images above
-// all, is large and changes every few seconds.
+// BareNode strips a Kubernetes node to its name, labels, whether it is cordoned and whether it is ready: the rest, its list
+// of images above all, is large and changes every few seconds.
 func BareNode(obj any) (any, error) {
 	n, ok := obj.(*corev1.Node)
 	if !ok {
 		return obj, nil
 	}
-	return &corev1.Node{
+	bare := &corev1.Node{
 		ObjectMeta: metav1.ObjectMeta{Name: n.Name, UID: n.UID, ResourceVersion: n.ResourceVersion, Labels: n.Labels},
 		Spec:       corev1.NodeSpec{Unschedulable: n.Spec.Unschedulable},
-	}, nil
+	}
+	for _, c := range n.Status.Conditions {
+		if c.Type == corev1.NodeReady {
+			bare.Status.Conditions = []corev1.NodeCondition{{Type: c.Type, Status: c.Status}}
+		}
+	}
+	return bare, nil
 }

@@ -35,6 +35,7 @@ type holdings struct {
 type host struct {
 	zone     string
 	cordoned bool
+	lost     bool
 }
 
 func (o *Observer) holdings(ctx context.Context, cluster *v1alpha1.ValkeyCluster) (*holdings, error) {
@@ -64,7 +65,7 @@ func (o *Observer) host(ctx context.Context, name string, hosts map[string]host)
 	if err != nil && !apierrors.IsNotFound(err) {
 		return fmt.Errorf("read Node %s: %w", name, err)
 	}
-	hosts[name] = host{zone: n.Labels[corev1.LabelTopologyZone], cordoned: n.Spec.Unschedulable}
+	hosts[name] = host{zone: n.Labels[corev1.LabelTopologyZone], cordoned: n.Spec.Unschedulable, lost: objects.HostLost(&n)}
 	return nil
 }
 

@@ -275,12 +275,17 @@ func TestKubernetesNodesAreStripped(t *testing.T) {
 	host.Spec.Unschedulable, host.Spec.PodCIDR = true, "10.0.0.0/24"
 	host.Annotations = map[string]string{"long": "story"}
 	host.Status.Images = []corev1.ContainerImage{{Names: []string{"valkey"}}}
+	host.Status.Conditions = []corev1.NodeCondition{
+		{Type: corev1.NodeDiskPressure, Status: corev1.ConditionFalse},
+		{Type: corev1.NodeReady, Status: corev1.ConditionUnknown, Message: "Kubelet stopped posting node status."},
+	}
 	bare, err := observe.BareNode(host)
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := newHost()
 	want.Spec.Unschedulable = true
+	want.Status.Conditions = []corev1.NodeCondition{{Type: corev1.NodeReady, Status: corev1.ConditionUnknown}}
 	if diff := cmp.Diff(want, bare); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}

@@ -22,6 +22,7 @@ func podOf(p *corev1.Pod, on host) *engine.Pod {
 		UID: string(p.UID), Phase: string(p.Status.Phase),
 		IP: p.Status.PodIP, HostNode: p.Spec.NodeName, Zone: on.zone,
 		Cordoned:    on.cordoned && !toleratesCordon(p),
+		HostLost:    on.lost,
 		Deleting:    p.DeletionTimestamp != nil,
 		Started:     started(p),
 		Trouble:     trouble(p),

@@ -42,6 +42,8 @@ type scenario struct {
 	trusted    trust // by clients that stay
 	idlers     []idler
 	names      *nameWatch
+	// troubled is the machine without power or network, remedy what it waits for.
+	troubled, remedy string
 }
 
 type scenarioKey struct{}
@@ -96,6 +98,7 @@ var commands = map[string]func(*testscript.TestScript, bool, []string){
 	"delete":      cmdDelete,      // delete CLUSTER primary|replica SHARD [force]: the Pod of a server
 	"drain":       cmdDrain,       // drain DURATION PLACE...: kubectl drain of the Kubernetes nodes at these places, 0 the first by name
 	"uncordon":    cmdUncordon,    // uncordon PLACE...: they take Pods again
+	"machine":     cmdMachine,     // machine crash|partition CLUSTER primary|replica SHARD, then boot|heal: the Kubernetes node of a server
 	"cli":         cmdCli,         // [!] cli CLUSTER primary|replica SHARD [user=U password=P] COMMAND...: stdout is the reply
 	"cli-traffic": cmdCliTraffic,  // cli-traffic start|stop CLUSTER [user=U password=P]: SETs and GETs by valkey-cli, none lost
 	"traffic":     cmdTraffic,     // traffic start CLUSTER [user=U password=P], stop [gap=DURATION] [lost=N] [wrong=N] [dropped=N]: writes meanwhile

@@ -44,6 +44,28 @@ func (w *world) cordon(host string, on bool) {
 	}
 }
 
+// loseHost lets the host's servers say no more and Kubernetes notice that the host is not ready.
+func (w *world) loseHost(host string) {
+	for i := range w.Nodes {
+		n := &w.Nodes[i]
+		if n.Pod == nil || n.Pod.HostNode != host {
+			continue
+		}
+		n.Pod.HostLost = true
+		if n.Server != nil {
+			w.away[n.Name], n.Server, n.Silence = n.Server, nil, "timeout"
+		}
+	}
+}
+
+// cmdElect lets the other primaries elect a replica by themselves, as they do after the node timeout.
+func cmdElect(ts *testscript.TestScript, _ bool, args []string) {
+	w := at(ts).world
+	replica := w.node(args[0]).Server
+	w.succeed(engine.Succession{Node: args[0], ID: replica.ID, PrimaryID: replica.PrimaryID})
+	w.gossip()
+}
+
 func cmdCordon(ts *testscript.TestScript, _ bool, args []string) {
 	at(ts).world.cordon(args[0], true)
 }

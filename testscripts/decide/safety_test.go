@@ -88,7 +88,8 @@ func (w *world) clone(t *testing.T) *world {
 	if err := json.Unmarshal(text, &copied); err != nil {
 		t.Fatal(err)
 	}
-	out := &world{Snapshot: copied.Snapshot, desired: copied.Desired, named: maps.Clone(w.named), users: w.users, keys: map[string]keyring{}, cordoned: map[string]bool{}}
+	out := &world{Snapshot: copied.Snapshot, desired: copied.Desired, named: maps.Clone(w.named), users: w.users,
+		keys: map[string]keyring{}, away: map[string]*engine.Server{}, cordoned: map[string]bool{}}
 	out.noteHeld()
 	out.revise()
 	return out
@@ -166,6 +167,11 @@ var damages = []func(*world, *engine.Node){
 	func(w *world, n *engine.Node) {
 		if n.Pod != nil {
 			w.cordon(n.Pod.HostNode, true)
+		}
+	},
+	func(w *world, n *engine.Node) {
+		if n.Pod != nil {
+			w.loseHost(n.Pod.HostNode)
 		}
 	},
 	func(_ *world, n *engine.Node) {
@@ -261,7 +267,7 @@ func (w *world) createsTooMuch(a *actions.CreateNodes) string {
 	fit := map[int]int{}
 	for i := range w.Nodes {
 		n := &w.Nodes[i]
-		gone := n.Pod == nil || n.Pod.Ended() || n.Pod.Deleting || n.Pod.Cordoned || n.Deleting
+		gone := n.Pod == nil || n.Pod.Ended() || n.Pod.Deleting || n.Pod.Cordoned || n.Pod.HostLost || n.Deleting
 		if !gone && (w.desired.Problem != "" || n.Spec.Image == w.desired.Node.Image) {
 			fit[n.ShardIndex]++
 		}
@@ -338,11 +344,26 @@ func (w *world) copiesOf(primary *engine.Server, gone map[string]bool) int {
 
 func (w *world) deletesTheLiving(a *actions.DeleteNodes) string {
 	for _, name := range a.Nodes {
-		if n := w.node(name); n.Server != nil && n.Lifecycle == engine.Active {
+		n := w.node(name)
+		if n.Server != nil && n.Lifecycle == engine.Active {
 			return "deletes a member that answers: " + name
+		}
+		if p := n.Pod; p != nil && p.HostLost && !p.Ended() && n.Lifecycle == engine.Active && !p.Deleting && w.needs(n.LastID) {
+			return "gives up a primary that nobody has replaced: " + name
 		}
 	}
 	return ""
+}
+
+// needs says that somebody who is heard gives slots to the member, or does not think that it has failed.
+func (w *world) needs(id string) bool {
+	return slices.ContainsFunc(w.Nodes, func(n engine.Node) bool {
+		if n.Server == nil {
+			return false
+		}
+		p := n.Server.Peer(id)
+		return p != nil && (len(p.Slots) > 0 || !p.Failed)
+	})
 }
 
 // forgetsTheLiving also covers the silent: a running Pod may hold data.

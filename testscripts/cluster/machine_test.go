@@ -1,0 +1,67 @@
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"valkey.gomomento.com/operator/actions/objects"
+)
+
+// bootLimit is how long a machine may take to be ready after its power or its network is back.
+const bootLimit = 2 * time.Minute
+
+// remedies are what takes a machine's trouble back, both in localkube's words.
+var remedies = map[string]string{"crash": "boot", "partition": "heal"}
+
+// cmdMachine cuts the power or the network of the Kubernetes node that a server runs on, and gives it back: at the end of
+// the scenario at the latest. Only localkube can do that.
+func cmdMachine(ts *testscript.TestScript, _ bool, args []string) {
+	s := in(ts)
+	switch {
+	case len(args) == 4 && remedies[args[0]] != "" && s.troubled == "":
+		pod, err := s.find(context.Background(), s.key(args[1]), args[2], args[3])
+		ts.Check(err)
+		s.disturbed, s.troubled, s.remedy = time.Now(), pod.Spec.NodeName, remedies[args[0]]
+		ts.Check(s.localkube(args[0], s.troubled))
+		ts.Defer(func() { ts.Check(s.mendMachine()) })
+		ts.Logf("%s: the machine of %s", s.troubled, pod.Name)
+	case len(args) == 1 && args[0] == s.remedy:
+		s.disturbed = time.Now()
+		ts.Check(s.mendMachine())
+	default:
+		ts.Fatalf("machine: crash|partition CLUSTER primary|replica SHARD, then boot|heal")
+	}
+}
+
+// mendMachine does nothing when no machine is in trouble.
+func (s *scenario) mendMachine() error {
+	if s.troubled == "" {
+		return nil
+	}
+	if err := s.localkube(s.remedy, s.troubled); err != nil {
+		return err
+	}
+	name := s.troubled
+	s.troubled = ""
+	return within(context.Background(), bootLimit, func() error {
+		var host corev1.Node
+		if err := s.kube.Get(context.Background(), client.ObjectKey{Name: name}, &host); err != nil {
+			return err
+		}
+		if objects.HostLost(&host) {
+			return fmt.Errorf("%s is not ready", name)
+		}
+		return nil
+	})
+}
+
+func (s *suite) localkube(args ...string) error {
+	_, err := command(context.Background(), s.root, filepath.Join(s.root, "bin", "localkube"), args...)
+	return err
+}
