@@ -1,7 +1,6 @@
 package engine
 
 import (
-	"cmp"
 	"slices"
 
 	"valkey.gomomento.com/operator/engine/topology"
@@ -105,22 +104,24 @@ func (c *comparison) fewestSlots(chosen []*Node, extra map[string][]SlotRange) *
 // slots, or else a server that is free to, spread over zones. An entry is nil
 // when a shard has nobody, or a replica that may yet be elected.
 func (c *comparison) choosePrimaries() []*Node {
-	chosen := make([]*Node, len(c.shards))
-	perZone := map[string]int{}
+	could := make([][]*Node, len(c.shards)) // sorted by name
+	zones := make([][]string, len(c.shards))
 	for i, s := range c.shards {
-		if s.primary != nil {
-			chosen[i] = s.primary
-			perZone[zone(s.primary)]++
+		switch {
+		case s.primary != nil:
+			could[i] = []*Node{s.primary}
+		case c.mayBeGivenSlots(s):
+			could[i] = s.nodes
+		}
+		for _, n := range could[i] {
+			zones[i] = append(zones[i], zone(n))
 		}
 	}
-	for i, s := range c.shards {
-		if chosen[i] != nil || !c.mayBeGivenSlots(s) {
-			continue
+	chosen := make([]*Node, len(c.shards))
+	for i, picked := range topology.Spread(zones) {
+		if at := slices.Index(zones[i], picked); at >= 0 {
+			chosen[i] = could[i][at]
 		}
-		chosen[i] = slices.MinFunc(s.nodes, func(a, b *Node) int {
-			return cmp.Or(cmp.Compare(perZone[zone(a)], perZone[zone(b)]), cmp.Compare(a.Name, b.Name))
-		})
-		perZone[zone(chosen[i])]++
 	}
 	return chosen
 }
