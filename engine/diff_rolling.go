@@ -3,6 +3,8 @@ package engine
 import (
 	"fmt"
 	"slices"
+
+	"valkey.gomomento.com/operator/engine/directive"
 )
 
 // rolling finds the next step that brings members to the specs of today, or
@@ -46,11 +48,36 @@ func (c *comparison) rolling(f *Facts) RollingFacts {
 	return r
 }
 
-// refused says why servers of the wanted version could never take over the
-// data there is. Releases before 9.0 know no time to live of a field, and a
+// refused says why servers of the specs of today could never take over the data
+// there is, "" when nothing speaks against it.
+func (c *comparison) refused() string {
+	if refused := c.tooOld(); refused != "" {
+		return refused
+	}
+	return c.tooSmall()
+}
+
+// tooSmall says which primary holds more than a smaller successor may. A replica
+// does not mind maxmemory while it takes the data over (replica-ignore-maxmemory),
+// and is ended by the kernel where its Pod's limit is, over and over.
+func (c *comparison) tooSmall() string {
+	limit, known := directive.Bytes(c.want.Node.Settings["maxmemory"])
+	if !known || limit <= 0 {
+		return ""
+	}
+	for _, n := range c.heard {
+		if used := n.Server.UsedMemory; n.Spec.Memory != c.want.Node.Memory && used > limit && len(c.claims[n.Server.ID]) > 0 {
+			return fmt.Sprintf("%s holds %d MiB, more than the %d MiB (maxmemory) of the new spec: remove data, lower maxmemory first so that the server evicts it, or keep the memory",
+				n.Name, used>>20, limit>>20)
+		}
+	}
+	return ""
+}
+
+// tooOld says why servers of the wanted version could never load the data. Releases before 9.0 know no time to live of a field, and a
 // newer primary cannot even write such a key down for them (rdbSaveObjectType
 // in valkey/src/rdb.c): their replica would be sent nothing, over and over.
-func (c *comparison) refused() string {
+func (c *comparison) tooOld() string {
 	if c.want.Version == "" || Since9.Holds(c.want.Version) {
 		return ""
 	}

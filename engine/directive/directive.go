@@ -78,6 +78,12 @@ func number(word string) (float64, bool) {
 	return n * unit, err == nil
 }
 
+// Bytes reads a memory value, and says whether it is one.
+func Bytes(text string) (int64, bool) {
+	n, is := number(strings.TrimSpace(text))
+	return int64(n), is
+}
+
 func sameSet(a, b []string) bool {
 	slices.Sort(a)
 	slices.Sort(b)
