@@ -76,6 +76,9 @@ func (c *comparison) waitsFor(f *Facts, s shard, stay []*Node) string {
 	if trouble := append(slices.Clone(f.Nodes.Starting), f.Nodes.Silent...); len(trouble) > 0 {
 		return fmt.Sprintf("shard %d: %s to run", s.index, strings.Join(trouble, ", "))
 	}
+	if len(f.Nodes.Hanging) > 0 {
+		return fmt.Sprintf("shard %d: %s to end", s.index, strings.Join(f.Nodes.Hanging, ", "))
+	}
 	synced := 0
 	for _, n := range stay {
 		if slices.Contains(s.copies, n) {

@@ -152,6 +152,10 @@ func cmdEdit(ts *testscript.TestScript, _ bool, args []string) {
 		w.node(args[1]).Pod.Annotations = map[string]string{engine.EvictAnnotation: args[2]}
 	case "kept":
 		w.Cluster.Kept = topologyOf(ts, value)
+	case "primary":
+		w.follow(w.node(args[1]).Server, id(args[2]))
+	case "leaving":
+		w.node(value).Lifecycle = engine.Leaving
 	case "rotation":
 		w.Cluster.Rotation = value
 	case "secret":
