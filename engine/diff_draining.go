@@ -35,7 +35,7 @@ func (c *comparison) draining(f *Facts) DrainingFacts {
 // drain adds the steps of one shard.
 func (c *comparison) drain(f *Facts, s shard, d *DrainingFacts) {
 	stay := c.stayers(s, uprooted)
-	surge, hindrance := c.shelter(f, s, c.target.perShard()-len(stay))
+	surge, hindrance := c.drainSurge(f, s, c.target.perShard()-len(stay))
 	d.Surge = append(d.Surge, surge...)
 	d.Successions = append(d.Successions, c.succession(s, stay)...)
 	d.Retirements = append(d.Retirements, c.retirable(s, stay)...)
@@ -47,9 +47,9 @@ func (c *comparison) drain(f *Facts, s shard, d *DrainingFacts) {
 	}
 }
 
-// shelter are the new servers for a shard that lacks so many, those aside that
+// drainSurge are the new servers for a shard that lacks so many, those aside that
 // are missing anyway, or why there are to be none.
-func (c *comparison) shelter(f *Facts, s shard, lacks int) (surge []NewNode, hindrance string) {
+func (c *comparison) drainSurge(f *Facts, s shard, lacks int) (surge []NewNode, hindrance string) {
 	for _, missing := range f.Nodes.Missing {
 		if missing.ShardIndex == s.index {
 			lacks--

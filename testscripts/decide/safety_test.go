@@ -249,7 +249,7 @@ func (w *world) unsafeForShards(d engine.Decision) string {
 	case *actions.ReturnReplicas:
 		return w.discards(a)
 	case *actions.RetireNodes:
-		return cmp.Or(w.retiresTheNeeded(a), w.uncounted(0))
+		return cmp.Or(w.retiresTheNeeded(a), w.retiresUncounted(a))
 	case *actions.MoveSlots:
 		return w.movesToTheUnready(a.Moves)
 	case *actions.CarrySlots:
