@@ -166,34 +166,6 @@ func attaching() actions.Action {
 	return &actions.AttachReplicas{Attachments: []engine.Attachment{{Node: "a", ID: "id-a", PrimaryID: "id-p"}}}
 }
 
-func TestReturnReplicas(t *testing.T) {
-	me := line("id-a", "myself,slave", "id-q", 4, "connected")
-	own, other := line("id-p", "master", "-", 1, "connected", "0-5460"), line("id-q", "master", "-", 2, "connected", "5461-16383")
-	cases := map[string]struct {
-		lines []string
-		id    string
-		told  []string
-	}{
-		"a replica of another shard is sent back": {lines: []string{me, own, other}, told: []string{"a: CLUSTER REPLICATE id-p"}},
-		"another server answers":                  {lines: []string{me, own, other}, id: "id-x"},
-		"it has been sent back already":           {lines: []string{line("id-a", "myself,slave", "id-p", 4, "connected"), own, other}},
-		"it has become a primary":                 {lines: []string{line("id-a", "myself,master", "-", 4, "connected"), own, other}},
-		"what it holds may be the last copy":      {lines: []string{me, own, line("id-q", "master,fail", "-", 2, "disconnected", "5461-16383")}},
-		"its own primary is dead":                 {lines: []string{me, line("id-p", "master,fail", "-", 1, "disconnected", "0-5460"), other}},
-	}
-	for name, c := range cases {
-		t.Run(name, func(t *testing.T) {
-			w := newWorld(t, cluster())
-			w.servers["a"] = &server{id: "id-a", lines: c.lines}
-			if c.id != "" {
-				w.servers["a"].id = c.id
-			}
-			w.run(t, &actions.ReturnReplicas{Attachments: []engine.Attachment{{Node: "a", ID: "id-a", PrimaryID: "id-p"}}})
-			same(t, "told", w.servers.told(), c.told)
-		})
-	}
-}
-
 func TestAttachReplicasKeepsKeys(t *testing.T) {
 	w := newWorld(t, cluster())
 	w.servers["a"] = &server{id: "id-a", keys: 12, lines: []string{
