@@ -37,6 +37,7 @@ var Registry = map[string]func() Action{
 	"renewCredentials":     func() Action { return &RenewCredentials{} },
 	"restoreCredentials":   func() Action { return &RestoreCredentials{} },
 	"retireNodes":          func() Action { return &RetireNodes{} },
+	"returnReplicas":       func() Action { return &ReturnReplicas{} },
 	"setBudget":            func() Action { return &SetBudget{} },
 	"setSettings":          func() Action { return &SetSettings{} },
 	"takeOver":             func() Action { return &TakeOver{} },

@@ -23,7 +23,7 @@ func (c *comparison) budget(f *Facts) BudgetFacts {
 	}
 	b, rests, have := BudgetFacts{Keep: c.pods(f)}, c.whole(f), c.seen.Budget
 	if rests {
-		b.Keep = c.target.AtRest()
+		b.Keep -= c.target.Spare()
 	}
 	b.Loose = have == nil || *have < b.Keep
 	b.Tight = have != nil && *have > b.Keep && rests
@@ -42,21 +42,24 @@ func (c *comparison) pods(f *Facts) int {
 	return count
 }
 
-// whole says that there are the Pods of the target and no other, each with a copy in sync that stays.
+// whole says that each Pod is one of a copy in sync that stays, as many in every
+// shard as the target asks for. A shard that leaves needs them as long as it
+// holds slots.
 func (c *comparison) whole(f *Facts) bool {
-	if c.creating || len(f.Nodes.Missing) > 0 || c.pods(f) != c.target.Nodes() {
+	if c.creating || len(f.Nodes.Missing) > 0 {
 		return false
 	}
-	return !slices.ContainsFunc(c.shards, func(s shard) bool {
-		staying := slices.DeleteFunc(slices.Clone(s.copies), podGoes)
-		return len(staying) != c.target.perShard()
-	})
+	copies := 0
+	for _, s := range c.everyShard() {
+		staying := len(slices.DeleteFunc(slices.Clone(s.copies), podGoes))
+		leaves := s.index >= c.target.Shards
+		if !leaves && staying != c.target.perShard() || leaves && s.primary != nil && staying < c.target.perShard() {
+			return false
+		}
+		copies += staying
+	}
+	return copies == c.pods(f)
 }
 
-// AtRest is how many Pods of a cluster at rest must stay: all but one, or all if each is its shard's only copy.
-func (t Topology) AtRest() int {
-	if t.ReplicasPerShard == 0 {
-		return t.Nodes()
-	}
-	return t.Nodes() - 1
-}
+// Spare is how many Pods of a whole cluster may be evicted at a time: one, if it is not its shard's only copy.
+func (t Topology) Spare() int { return min(1, t.ReplicasPerShard) }

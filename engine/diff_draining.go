@@ -35,7 +35,7 @@ func (c *comparison) draining(f *Facts) DrainingFacts {
 // drain adds the steps of one shard.
 func (c *comparison) drain(f *Facts, s shard, d *DrainingFacts) {
 	stay := c.stayers(s, uprooted)
-	surge, hindrance := c.shelter(f, s, c.target.perShard()-len(stay))
+	surge, hindrance := c.drainSurge(f, s, c.target.perShard()-len(stay))
 	d.Surge = append(d.Surge, surge...)
 	d.Successions = append(d.Successions, c.succession(s, stay)...)
 	d.Retirements = append(d.Retirements, c.retirable(s, stay)...)
@@ -47,9 +47,9 @@ func (c *comparison) drain(f *Facts, s shard, d *DrainingFacts) {
 	}
 }
 
-// shelter are the new servers for a shard that lacks so many, those aside that
+// drainSurge are the new servers for a shard that lacks so many, those aside that
 // are missing anyway, or why there are to be none.
-func (c *comparison) shelter(f *Facts, s shard, lacks int) (surge []NewNode, hindrance string) {
+func (c *comparison) drainSurge(f *Facts, s shard, lacks int) (surge []NewNode, hindrance string) {
 	for _, missing := range f.Nodes.Missing {
 		if missing.ShardIndex == s.index {
 			lacks--
@@ -75,6 +75,9 @@ func (c *comparison) shelter(f *Facts, s shard, lacks int) (surge []NewNode, hin
 func (c *comparison) waitsFor(f *Facts, s shard, stay []*Node) string {
 	if trouble := append(slices.Clone(f.Nodes.Starting), f.Nodes.Silent...); len(trouble) > 0 {
 		return fmt.Sprintf("shard %d: %s to run", s.index, strings.Join(trouble, ", "))
+	}
+	if len(f.Nodes.Hanging) > 0 {
+		return fmt.Sprintf("shard %d: %s to end", s.index, strings.Join(f.Nodes.Hanging, ", "))
 	}
 	synced := 0
 	for _, n := range stay {

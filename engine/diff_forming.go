@@ -198,3 +198,25 @@ func (c *comparison) attachments() []Attachment {
 	slices.SortFunc(out, func(a, b Attachment) int { return compareText(a.Node, b.Node) })
 	return out
 }
+
+// strayed are the replicas that somebody let follow another shard's primary, with
+// the primary of their own. What they hold is that other shard's, and not the
+// last of it: its primary is heard.
+func (c *comparison) strayed() []Attachment {
+	var out []Attachment
+	for _, s := range c.shards {
+		if s.head == nil {
+			continue
+		}
+		for _, n := range s.nodes {
+			if !c.hears(n) || n.Server.Role != Replica || n.Lifecycle == Leaving {
+				continue
+			}
+			if other := c.byID[n.Server.PrimaryID]; other != nil && other.Server.Role == Primary && other.ShardIndex != s.index {
+				out = append(out, Attachment{Node: n.Name, ID: n.Server.ID, PrimaryID: s.head.Server.ID})
+			}
+		}
+	}
+	slices.SortFunc(out, func(a, b Attachment) int { return compareText(a.Node, b.Node) })
+	return out
+}

@@ -27,7 +27,10 @@ func (c *comparison) sortNode(n *Node, f *NodeFacts) {
 			f.Dead = append(f.Dead, n.Name)
 		}
 	case n.Lifecycle == Leaving:
-		// What is left of it goes by itself.
+		// What is left of it goes by itself, unless its server hangs: until it has ended its Pod is not deleted.
+		if n.Pod != nil && !podGoes(n) && !c.hears(n) {
+			f.Hanging = append(f.Hanging, n.Name+reason(silence(n)))
+		}
 	case !c.joined(n) && c.outdated(n):
 		f.Misconceived = append(f.Misconceived, n.Name)
 	case n.Pod == nil || !n.HasConfig:

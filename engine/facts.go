@@ -89,6 +89,8 @@ type NodeFacts struct {
 	Starting []string `expr:"starting"`
 	// Silent have a running Pod whose server does not answer, each with why.
 	Silent []string `expr:"silent"`
+	// Hanging are on their way out, and their server neither answers nor has ended, each with why.
+	Hanging []string `expr:"hanging"`
 	// Unannotated have a Pod that lacks an annotation it should have.
 	Unannotated []string `expr:"unannotated"`
 	// Unrecorded are nodes whose server has settings live that the node does not record yet, with these.
@@ -112,6 +114,8 @@ type MemberFacts struct {
 	Lingering []string `expr:"lingering"`
 	// Excess are members beyond the target that can leave at once: what fewer replicas per shard leave over.
 	Excess []Retirement `expr:"excess"`
+	// Strayed are replicas that follow the primary of another shard, with that of their own.
+	Strayed []Attachment `expr:"strayed"`
 	// UsersStale are nodes whose server has loaded another ACL file than the one it should have, sorted.
 	UsersStale []string `expr:"usersStale"`
 	// Unevicted are nodes whose server has the users it should have, and still has connections of some who have lost

@@ -84,7 +84,7 @@ func rendered(cluster *v1alpha1.ValkeyCluster, desired engine.Desired, extras de
 	if err != nil {
 		return nil, err
 	}
-	budget := objects.Budget(cluster, desired.Topology.AtRest())
+	budget := objects.Budget(cluster, desired.Topology.Nodes()-desired.Topology.Spare())
 	return append(objects.Owned(cluster, desired), budget, node, objects.NodeConfig(node, desired.Conf), pod), nil
 }
 

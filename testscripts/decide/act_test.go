@@ -107,9 +107,9 @@ func (w *world) actOnMembers() error {
 			}
 		}
 	case *actions.AttachReplicas:
-		for _, at := range a.Attachments {
-			w.follow(w.node(at.Node).Server, at.PrimaryID)
-		}
+		w.attach(a.Attachments)
+	case *actions.ReturnReplicas:
+		w.attach(a.Attachments)
 	default:
 		return w.actOnShards()
 	}
@@ -145,6 +145,12 @@ func (w *world) actOnShards() error {
 		return fmt.Errorf("the paper world does not know how to carry out %q", w.last.Action)
 	}
 	return nil
+}
+
+func (w *world) attach(all []engine.Attachment) {
+	for _, at := range all {
+		w.follow(w.node(at.Node).Server, at.PrimaryID)
+	}
 }
 
 func (w *world) prepare(p engine.Preparation) {

@@ -149,8 +149,6 @@ func cmdEdit(ts *testscript.TestScript, _ bool, args []string) {
 		w.unnoticed = value == "true"
 	case "users":
 		w.users = value
-	case "evict":
-		w.node(args[1]).Pod.Annotations = map[string]string{engine.EvictAnnotation: args[2]}
 	case "kept":
 		w.Cluster.Kept = topologyOf(ts, value)
 	case "rotation":
@@ -165,8 +163,22 @@ func cmdEdit(ts *testscript.TestScript, _ bool, args []string) {
 		w.editSetting(args[1], args[2:])
 	case "service":
 		w.Objects = []engine.Object{{Kind: "Service", Name: "cart", Content: value}}
+	case "primary", "leaving", "evict":
+		w.editNode(w.node(args[1]), args)
 	default:
 		w.editDesired(ts, args[0], value)
+	}
+}
+
+// editNode changes what is seen of a node.
+func (w *world) editNode(n *engine.Node, args []string) {
+	switch args[0] {
+	case "primary": // somebody lets its server follow another
+		w.follow(n.Server, id(args[2]))
+	case "leaving":
+		n.Lifecycle = engine.Leaving
+	case "evict":
+		n.Pod.Annotations = map[string]string{engine.EvictAnnotation: args[2]}
 	}
 }
 

@@ -102,7 +102,17 @@ func (w *world) exposes(a *actions.SetBudget) string {
 	return ""
 }
 
-// uncounted: before Pods are made, and before a member is retired, the budget keeps all there are and will be.
+// retiresUncounted: who leaves a shard that stays does so while nothing may be evicted.
+func (w *world) retiresUncounted(a *actions.RetireNodes) string {
+	for _, r := range a.Retirements {
+		if w.node(r.Node).ShardIndex < w.desired.Topology.Shards {
+			return w.uncounted(0)
+		}
+	}
+	return ""
+}
+
+// uncounted: before Pods are made the budget keeps all there are and will be.
 func (w *world) uncounted(more int) string {
 	for i := range w.Nodes {
 		if p := w.Nodes[i].Pod; p != nil && !p.Ended() && !p.Deleting {

@@ -41,7 +41,7 @@ func TestSafeInAnyOrder(t *testing.T) {
 	}
 	t.Log(acted)
 	for _, action := range []string{"deleteNodes", "forgetMembers", "createNodes", "prepareServers", "introduceServers", "attachReplicas",
-		"failOver", "forceFailover", "setBudget", "takeOver", "retireNodes", "moveSlots", "carrySlots", engine.Hold} {
+		"failOver", "forceFailover", "returnReplicas", "setBudget", "takeOver", "retireNodes", "moveSlots", "carrySlots", engine.Hold} {
 		if acted[action] == 0 {
 			t.Errorf("%s was never decided: the test proves nothing about it", action)
 		}
@@ -180,6 +180,14 @@ var damages = []func(*world, *engine.Node){
 		}
 	},
 	func(w *world, _ *engine.Node) { w.Budget = nil },
+	func(w *world, n *engine.Node) { // a replica is attached to the next primary by hand
+		for i := range w.Nodes {
+			if p := w.Nodes[i].Server; n.Server != nil && n.Server.Role == engine.Replica && p != nil && p.Role == engine.Primary && p.ID != n.Server.PrimaryID {
+				w.follow(n.Server, p.ID)
+				return
+			}
+		}
+	},
 	func(_ *world, n *engine.Node) { n.Server, n.Silence = nil, engine.SilenceRefused },
 	func(_ *world, n *engine.Node) {
 		if n.Server != nil {
@@ -244,8 +252,10 @@ func (w *world) unsafeForShards(d engine.Decision) string {
 		return w.replacesTheLiving(a.Succession, false)
 	case *actions.TakeOver:
 		return w.replacesTheLiving(a.Succession, true)
+	case *actions.ReturnReplicas:
+		return w.discards(a)
 	case *actions.RetireNodes:
-		return cmp.Or(w.retiresTheNeeded(a), w.uncounted(0))
+		return cmp.Or(w.retiresTheNeeded(a), w.retiresUncounted(a))
 	case *actions.MoveSlots:
 		return w.movesToTheUnready(a.Moves)
 	case *actions.CarrySlots:
@@ -289,6 +299,20 @@ func (w *world) failsOverToTheUnready(s engine.Succession) string {
 		return "an orderly failover without a primary"
 	case heir.Server == nil || heir.Server.PrimaryID != s.PrimaryID || !heir.Server.LinkUp:
 		return "fails over to a server that is not in sync: " + s.Node
+	}
+	return ""
+}
+
+// discards: what a replica holds is thrown away when it follows another primary.
+func (w *world) discards(a *actions.ReturnReplicas) string {
+	for _, at := range a.Attachments {
+		s := w.node(at.Node).Server
+		if s == nil || s.Role != engine.Replica || w.serverOf(s.PrimaryID) == nil {
+			return "throws away what may be the last copy: " + at.Node
+		}
+		if own := w.serverOf(at.PrimaryID); own == nil || own.Role != engine.Primary {
+			return "lets a replica follow one that is no primary: " + at.Node
+		}
 	}
 	return ""
 }
