@@ -21,15 +21,24 @@ const labelShard = "valkey.gomomento.com/shard-index"
 
 // cmdCrash ends a server as a crash would.
 func cmdCrash(ts *testscript.TestScript, _ bool, args []string) {
-	s := in(ts)
+	in(ts).strike(ts, syscall.SIGKILL, "crash", args)
+}
+
+// cmdHang stops a server's process: it keeps its connections, and answers nobody.
+func cmdHang(ts *testscript.TestScript, _ bool, args []string) {
+	in(ts).strike(ts, syscall.SIGSTOP, "hang", args)
+}
+
+// strike sends a signal to a server, to which the arguments of the verb lead.
+func (s *scenario) strike(ts *testscript.TestScript, signal syscall.Signal, verb string, args []string) {
 	if len(args) != 3 {
-		ts.Fatalf("crash: CLUSTER primary|replica SHARD")
+		ts.Fatalf("%s: CLUSTER primary|replica SHARD", verb)
 	}
 	pod, err := s.find(context.Background(), s.key(args[0]), args[1], args[2])
 	ts.Check(err)
 	s.disturbed = time.Now()
-	ts.Check(s.killServer(context.Background(), pod))
-	ts.Logf("killed the server of %s", pod.Name)
+	ts.Check(s.signalServer(context.Background(), pod, signal))
+	ts.Logf("%s: the server of %s", signal, pod.Name)
 }
 
 // cmdDelete deletes a server's Pod.
@@ -82,9 +91,9 @@ func (s *suite) find(ctx context.Context, key client.ObjectKey, role, shard stri
 	return nil, fmt.Errorf("no %s of shard %s answers among %d Pods", role, shard, len(pods))
 }
 
-// killServer sends SIGKILL to the server's process. On localkube every container's processes are this machine's;
+// signalServer sends a signal to the server's process. On localkube every container's processes are this machine's;
 // elsewhere a Pod on the server's node does it.
-func (s *suite) killServer(ctx context.Context, pod *corev1.Pod) error {
+func (s *suite) signalServer(ctx context.Context, pod *corev1.Pod, signal syscall.Signal) error {
 	pids, err := processes(string(pod.UID), "valkey-server")
 	if err != nil {
 		return err
@@ -93,9 +102,9 @@ func (s *suite) killServer(ctx context.Context, pod *corev1.Pod) error {
 		return fmt.Errorf("%d servers in %s: %v", len(pids), pod.Name, pids)
 	}
 	if len(pids) == 1 {
-		return syscall.Kill(pids[0], syscall.SIGKILL)
+		return syscall.Kill(pids[0], signal)
 	}
-	return s.killOnNode(ctx, pod)
+	return s.signalOnNode(ctx, pod, signal)
 }
 
 // processes are the pids of this machine's processes of that name in a Pod's cgroup.
@@ -128,49 +137,52 @@ func ofPod(path, podUID string) bool {
 	return strings.Contains(path, podUID) || strings.Contains(path, strings.ReplaceAll(podUID, "-", "_"))
 }
 
-// killScript kills the one valkey-server in the cgroups of a Pod, and fails when there is none.
-const killScript = `for f in $(grep -l -e "$UID_DASHES" -e "$UID_UNDERSCORES" /proc/[0-9]*/cgroup 2>/dev/null); do
+// signalScript sends $SIGNAL to the one valkey-server in the cgroups of a Pod, and fails when there is none.
+const signalScript = `for f in $(grep -l -e "$UID_DASHES" -e "$UID_UNDERSCORES" /proc/[0-9]*/cgroup 2>/dev/null); do
   p=${f%/cgroup}
-  if [ "$(cat "$p/comm")" = valkey-server ]; then kill -9 "${p#/proc/}" && exit 0; fi
+  if [ "$(cat "$p/comm")" = valkey-server ]; then kill -"$SIGNAL" "${p#/proc/}" && exit 0; fi
 done
 exit 1`
 
-// killLimit bounds how long the killing Pod takes, the start of its container included.
-const killLimit = 30 * time.Second
+// signalLimit bounds how long the Pod that sends the signal takes, the start of its container included.
+const signalLimit = 30 * time.Second
 
-// killOnNode kills by a Pod that sees the node's processes. A process cannot be killed from within its own
-// container: there it is the first one, which the kernel protects.
-func (s *suite) killOnNode(ctx context.Context, victim *corev1.Pod) error {
-	killer := killerPod(victim)
-	if err := s.kube.Create(ctx, killer); err != nil {
-		return fmt.Errorf("create the Pod that kills: %w", err)
+// signalOnNode sends the signal by a Pod that sees the node's processes. From within its own container a process
+// cannot be killed: there it is the first one, which the kernel protects.
+func (s *suite) signalOnNode(ctx context.Context, victim *corev1.Pod, signal syscall.Signal) error {
+	sender := senderPod(victim, signal)
+	if err := s.kube.Create(ctx, sender); err != nil {
+		return fmt.Errorf("create the Pod that sends a signal: %w", err)
 	}
-	err := within(ctx, killLimit, func() error {
-		if err := s.kube.Get(ctx, client.ObjectKeyFromObject(killer), killer); err != nil {
+	err := within(ctx, signalLimit, func() error {
+		if err := s.kube.Get(ctx, client.ObjectKeyFromObject(sender), sender); err != nil {
 			return err
 		}
-		if killer.Status.Phase != corev1.PodSucceeded {
-			return fmt.Errorf("the Pod that kills the server of %s is %s", victim.Name, killer.Status.Phase)
+		if sender.Status.Phase != corev1.PodSucceeded {
+			return fmt.Errorf("the Pod that sends a signal to the server of %s is %s", victim.Name, sender.Status.Phase)
 		}
 		return nil
 	})
-	if deleted := s.kube.Delete(context.WithoutCancel(ctx), killer, client.GracePeriodSeconds(0)); err == nil {
+	if deleted := s.kube.Delete(context.WithoutCancel(ctx), sender, client.GracePeriodSeconds(0)); err == nil {
 		err = deleted
 	}
 	return err
 }
 
-func killerPod(victim *corev1.Pod) *corev1.Pod {
+func senderPod(victim *corev1.Pod, signal syscall.Signal) *corev1.Pod {
 	privileged := true
 	uid := string(victim.UID)
 	return &corev1.Pod{
-		ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceSystem, GenerateName: "kill-"},
+		ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceSystem, GenerateName: "signal-"},
 		Spec: corev1.PodSpec{
 			NodeName: victim.Spec.NodeName, HostPID: true, RestartPolicy: corev1.RestartPolicyNever,
 			Containers: []corev1.Container{{
-				Name: "kill", Image: victim.Spec.Containers[0].Image,
-				Command:         []string{"sh", "-c", killScript},
-				Env:             []corev1.EnvVar{{Name: "UID_DASHES", Value: uid}, {Name: "UID_UNDERSCORES", Value: strings.ReplaceAll(uid, "-", "_")}},
+				Name: "signal", Image: victim.Spec.Containers[0].Image,
+				Command: []string{"sh", "-c", signalScript},
+				Env: []corev1.EnvVar{
+					{Name: "UID_DASHES", Value: uid}, {Name: "UID_UNDERSCORES", Value: strings.ReplaceAll(uid, "-", "_")},
+					{Name: "SIGNAL", Value: strconv.Itoa(int(signal))},
+				},
 				SecurityContext: &corev1.SecurityContext{Privileged: &privileged, RunAsUser: new(int64)},
 			}},
 		},
