@@ -37,13 +37,13 @@ const (
 
 // menu makes a ValkeyImage and a ValkeyConfig under a name, and removes them with the test. A server that may use little
 // CPU also starts slowly: a twentieth of a core adds a second to its start.
-func menu(t *testing.T, name, cpu string) {
+func menu(t testing.TB, name, cpu, memory string) {
 	t.Helper()
 	objects := []client.Object{
 		&v1alpha1.ValkeyImage{ObjectMeta: metav1.ObjectMeta{Name: name},
 			Spec: v1alpha1.ValkeyImageSpec{Repository: "docker.io/valkey/valkey", Tag: "9.1", Version: "9.1.0"}},
 		&v1alpha1.ValkeyConfig{ObjectMeta: metav1.ObjectMeta{Name: name},
-			Spec: v1alpha1.ValkeyConfigSpec{ImageRef: name, Resources: &v1alpha1.Resources{CPU: cpu, Memory: "64Mi"}}},
+			Spec: v1alpha1.ValkeyConfigSpec{ImageRef: name, Resources: &v1alpha1.Resources{CPU: cpu, Memory: memory}}},
 	}
 	for _, obj := range objects {
 		if err := client.IgnoreAlreadyExists(shared.kube.Create(t.Context(), obj)); err != nil {
@@ -57,7 +57,7 @@ func menu(t *testing.T, name, cpu string) {
 	}
 }
 
-func namespace(t *testing.T) string {
+func namespace(t testing.TB) string {
 	t.Helper()
 	ns, remove, err := shared.newNamespace(t.Context())
 	if err != nil {
@@ -74,7 +74,7 @@ func newCluster(ns, name, config string, shards, replicas int32) *v1alpha1.Valke
 	}
 }
 
-func create(t *testing.T, c *v1alpha1.ValkeyCluster) {
+func create(t testing.TB, c *v1alpha1.ValkeyCluster) {
 	t.Helper()
 	if err := shared.kube.Create(t.Context(), c); err != nil {
 		t.Fatal(err)
@@ -135,7 +135,7 @@ func median(all []time.Duration) time.Duration {
 // TestBootstrapIsFast measures 3 shards of 1 replica, five times, beside what
 // valkey-cli takes to join the same Pods by hand.
 func TestBootstrapIsFast(t *testing.T) {
-	menu(t, "boot", "500m")
+	menu(t, "boot", "500m", "64Mi")
 	ns := namespace(t)
 	var whole, afterPods []time.Duration
 	for i := range bootstrapsMeasured {
@@ -164,7 +164,7 @@ func TestBootstrapIsFast(t *testing.T) {
 }
 
 func TestEightShardsOfTwoReplicasForm(t *testing.T) {
-	menu(t, "large", "200m")
+	menu(t, "large", "200m", "64Mi")
 	c := newCluster(namespace(t), "large", "large", 8, 2)
 	whole, afterPods := bootstrap(t, c, largeClusterLimit)
 	t.Logf("24 servers: Available %.1f s after apply, %.1f s after the last Pod ran", whole.Seconds(), afterPods.Seconds())
@@ -177,7 +177,7 @@ func TestEightShardsOfTwoReplicasForm(t *testing.T) {
 // TestOperatorKilledAtAnyMoment kills the operator once in each of 20
 // bootstraps, at a random moment, and starts it again at once.
 func TestOperatorKilledAtAnyMoment(t *testing.T) {
-	menu(t, "kill", "200m")
+	menu(t, "kill", "200m", "64Mi")
 	ns := namespace(t)
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
@@ -205,7 +205,7 @@ func TestOperatorKilledAtAnyMoment(t *testing.T) {
 // TestTenClustersAtOnce makes ten clusters together, one of which can never
 // be reached: none of the others waits for it.
 func TestTenClustersAtOnce(t *testing.T) {
-	menu(t, "many", "100m")
+	menu(t, "many", "100m", "64Mi")
 	ns := namespace(t)
 	start := time.Now()
 	var all []*v1alpha1.ValkeyCluster

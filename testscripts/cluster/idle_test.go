@@ -18,7 +18,7 @@ const idleFor = 75 * time.Second
 // TestIdleClusterCostsNothing watches a formed cluster that nobody touches: no
 // write goes to the API server, and a pass asks each server once.
 func TestIdleClusterCostsNothing(t *testing.T) {
-	menu(t, "idle", "200m")
+	menu(t, "idle", "200m", "64Mi")
 	c := newCluster(namespace(t), "idle", "idle", 3, 1)
 	bootstrap(t, c, convergenceLimit)
 	time.Sleep(5 * time.Second) // the last Events of the bootstrap are still being written
