@@ -29,16 +29,22 @@ func cmdHang(ts *testscript.TestScript, _ bool, args []string) {
 	in(ts).strike(ts, syscall.SIGSTOP, "hang", args)
 }
 
-// strike sends a signal to a server, to which the arguments of the verb lead.
+// strike sends a signal to the servers to which the arguments of the verb lead, to all at once.
 func (s *scenario) strike(ts *testscript.TestScript, signal syscall.Signal, verb string, args []string) {
-	if len(args) != 3 {
-		ts.Fatalf("%s: CLUSTER primary|replica SHARD", verb)
+	if len(args) < 3 {
+		ts.Fatalf("%s: CLUSTER primary|replica SHARD...", verb)
 	}
-	pod, err := s.find(context.Background(), s.key(args[0]), args[1], args[2])
-	ts.Check(err)
+	var pods []*corev1.Pod
+	for _, shard := range args[2:] {
+		pod, err := s.find(context.Background(), s.key(args[0]), args[1], shard)
+		ts.Check(err)
+		pods = append(pods, pod)
+	}
 	s.disturbed = time.Now()
-	ts.Check(s.signalServer(context.Background(), pod, signal))
-	ts.Logf("%s: the server of %s", signal, pod.Name)
+	for _, pod := range pods {
+		ts.Check(s.signalServer(context.Background(), pod, signal))
+		ts.Logf("%s: the server of %s", signal, pod.Name)
+	}
 }
 
 // cmdDelete deletes a server's Pod.

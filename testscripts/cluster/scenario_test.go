@@ -94,8 +94,8 @@ var commands = map[string]func(*testscript.TestScript, bool, []string){
 	"edit":        cmdEdit,        // edit KIND NAME JSON: merge-patch an object
 	"settled":     cmdSettled,     // settled DURATION CLUSTER: nothing is left to do, and stays so
 	"evenly":      cmdEvenly,      // evenly CLUSTER SHARDS: so many primaries share all slots evenly, in every server's eyes
-	"crash":       cmdCrash,       // crash CLUSTER primary|replica SHARD: SIGKILL to a server
-	"hang":        cmdHang,        // hang CLUSTER primary|replica SHARD: SIGSTOP to a server
+	"crash":       cmdCrash,       // crash CLUSTER primary|replica SHARD...: SIGKILL to servers, to all at once
+	"hang":        cmdHang,        // hang CLUSTER primary|replica SHARD...: SIGSTOP to servers
 	"delete":      cmdDelete,      // delete CLUSTER primary|replica SHARD [force]: the Pod of a server
 	"drain":       cmdDrain,       // drain DURATION PLACE...: kubectl drain of the Kubernetes nodes at these places, 0 the first by name
 	"uncordon":    cmdUncordon,    // uncordon PLACE...: they take Pods again
