@@ -9,7 +9,6 @@ import (
 	"net"
 	"slices"
 	"time"
-
 )
 
 // Leaf is the certificate, as DER, that the node's server shows on a connection of its own; see actions.Shower.
