@@ -57,6 +57,7 @@ func (j *judge) edited() { j.rolled, j.disturbed = map[string]int{}, false }
 func (o *operator) wrote(verb, what string, obj client.Object) {
 	j := &o.w.judge
 	j.writes++
+	j.tell("%s: %s %s", o.name, verb, what)
 	pod, is := obj.(*corev1.Pod)
 	if verb != "delete" || !is || pod.DeletionTimestamp != nil {
 		return

@@ -141,8 +141,12 @@ func (w *World) doTick(args []string) error {
 // settleLimit is in how much time a world without faults must come to rest.
 const settleLimit = 4 * time.Minute
 
-// quiet is how long a world at rest is watched for writes to the API server.
-const quiet = 65 * time.Second
+// A world at rest is watched for writes to the API server for as long as quiet, once primaries had time to spread over zones,
+// which waits for a minute without new servers.
+const (
+	spread = 70 * time.Second
+	quiet  = 40 * time.Second
+)
 
 func (w *World) doSettle(args []string) error {
 	limit := settleLimit
@@ -158,13 +162,14 @@ func (w *World) doSettle(args []string) error {
 		w.judge.accuse("not at rest after %s: %s", limit, w.unrest())
 		return nil
 	}
+	w.pass(spread, func() bool { return false })
 	w.line.Hold()
-	w.judge.settled()
 	writes := w.judge.writes
 	w.line.LetGo()
 	w.pass(quiet, func() bool { return false })
 	w.line.Hold()
 	defer w.line.LetGo()
+	w.judge.settled()
 	if more := w.judge.writes - writes; more > 0 {
 		w.judge.accuse("%d writes to the API server in %s of rest", more, quiet)
 	}
