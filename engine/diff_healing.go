@@ -131,8 +131,8 @@ func (c *comparison) certainlyDead(id string, primaries int) bool {
 	if c.ended(id) {
 		return true
 	}
-	if n := c.bearer(id); n.Silence != SilenceRefused {
-		return false
+	if n := c.bearer(id); n == nil || n.Silence != SilenceRefused {
+		return false // Of a server without a node nobody knows whether its port refuses.
 	}
 	unlinked := 0
 	for _, n := range c.heard {

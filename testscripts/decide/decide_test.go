@@ -83,7 +83,7 @@ var commands = map[string]func(*testscript.TestScript, bool, []string){
 	"drift":   cmdDrift,   // drift NODE DIRECTIVE VALUE: somebody changes a setting on a running server
 	"pods":    cmdPods,    // pods running|pending|failed|deleted NODE|new [TROUBLE]: what became of Pods
 	"gain":    cmdGain,    // gain node SHARD | stray KIND/NAME | server NODE | job|failed FROM TO SLOTS | mark FROM TO SLOT: something is there
-	"lose":    cmdLose,    // lose pod|node|server|link|[next-]secret|memory|object [NODE] [WHY]: something vanishes, or a ValkeyNode begins to
+	"lose":    cmdLose,    // lose pod|node|record|server|link|[next-]secret|memory|object [NODE] [WHY]: something vanishes; a node begins to, its record is gone
 	"servers": cmdServers, // servers version|used|room|keys|fieldttls NODE|all VALUE: what servers report
 	"zone":    cmdZone,    // zone NODE ZONE: where the node's Pod runs
 	"offer":   cmdOffer,   // offer SECRET REVISION|none: the spec names this TLS Secret, which holds this
@@ -217,6 +217,8 @@ func cmdLose(ts *testscript.TestScript, _ bool, args []string) {
 		}
 	case "node":
 		w.node(args[1]).Deleting = true
+	case "record":
+		w.Nodes = slices.DeleteFunc(w.Nodes, func(n engine.Node) bool { return n.Name == args[1] })
 	case "link":
 		w.node(args[1]).Server.LinkUp = false
 	case "pod":
