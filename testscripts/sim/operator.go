@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
+	"runtime/debug"
 	"strings"
 	"time"
 
@@ -145,12 +146,25 @@ func (o *operator) run() {
 	ctx := logf.IntoContext(context.Background(), logr.Discard())
 	request := ctrl.Request{NamespacedName: kube.Key(namespace, clusterName)}
 	for o.await() {
-		result, err := o.loop.Reconcile(ctx, request)
+		result, err := o.reconcile(ctx, request)
 		o.w.line.Hold()
 		o.passes++
 		o.plan(result.RequeueAfter, err)
 		o.w.line.LetGo()
 	}
+}
+
+// reconcile makes one pass. A controller takes a panic for an error and tries again; here it is a fault.
+func (o *operator) reconcile(ctx context.Context, request ctrl.Request) (result ctrl.Result, err error) {
+	defer func() {
+		if r := recover(); r != nil {
+			o.w.line.Hold()
+			defer o.w.line.LetGo()
+			o.w.judge.accuse("panic: %v\n%s", r, debug.Stack())
+			err = fmt.Errorf("panic: %v", r)
+		}
+	}()
+	return o.loop.Reconcile(ctx, request)
 }
 
 // await waits for the next pass, and says whether there is to be one.

@@ -24,6 +24,7 @@ type verb struct {
 // those of the shard at that moment, the first by name.
 func verbs() map[string]verb {
 	return map[string]verb{
+		"seed":     {"NUMBER: what all chance comes from, the first line if it is there", func(*World, []string) error { return nil }},
 		"cluster":  {"SHARDS REPLICAS: a cluster is asked for, and an operator starts", (*World).doCluster},
 		"tick":     {"DURATION: time passes", (*World).doTick},
 		"settle":   {"[DURATION]: time passes until nobody has anything to do, at most so long; then all must be well", (*World).doSettle},
@@ -68,6 +69,18 @@ func (w *World) run(script string) error {
 		}
 	}
 	return nil
+}
+
+// seedOf is the seed that a script names in its first line that is no comment, 1 when it names none.
+func seedOf(script string) uint64 {
+	for line := range strings.Lines(script) {
+		if number, named := strings.CutPrefix(strings.TrimSpace(line), "seed "); named {
+			if n, err := strconv.ParseUint(number, 10, 64); err == nil {
+				return n
+			}
+		}
+	}
+	return 1
 }
 
 // end stops all operators and waits for them.

@@ -20,6 +20,7 @@ type draft struct {
 // bring about, and after each the end of all faults, when all must become well again.
 func scriptOf(seed uint64, shards int) string {
 	d := &draft{rand: rand.New(rand.NewPCG(seed, 1)), shards: shards, replicas: 1 + int(seed%2)}
+	d.line("seed %d", seed)
 	d.line("cluster %d %d", d.shards, d.replicas)
 	if d.one(8) > 0 {
 		d.line("settle")

@@ -20,7 +20,7 @@ func TestSeeds(t *testing.T) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
 			script := scriptOf(uint64(seed), *shards)
-			told := play(t, program, 1, script)
+			told := play(t, program, script)
 			for _, f := range told.faults {
 				t.Error(f)
 			}

@@ -23,11 +23,11 @@ func load(t *testing.T) *Program {
 }
 
 // play runs a script in a world of its own.
-func play(t *testing.T, program *Program, seed uint64, script string) *judge {
+func play(t *testing.T, program *Program, script string) *judge {
 	t.Helper()
 	var told judge
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld(program, seed)
+		w := newWorld(program, seedOf(script))
 		defer func() {
 			w.end()
 			told = w.judge
@@ -52,7 +52,7 @@ func TestScripts(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			told := play(t, program, 1, string(text))
+			told := play(t, program, string(text))
 			if len(told.faults) > 0 || testing.Verbose() {
 				t.Log("\n" + strings.Join(told.trace, "\n"))
 			}

@@ -179,11 +179,11 @@ func (s *Server) collide(from *Server) {
 	}
 }
 
-// acquaint begins handshakes with those whom another knows.
+// acquaint makes those known whom another knows, in the state in which it sees them.
 func (s *Server) acquaint(from *Server) {
 	for _, p := range from.peers {
-		if p.id != s.ID && s.peer(p.id) == nil && !s.bans(p.id) && !p.fail && !p.pfail {
-			s.meet(p.ip)
+		if p.id != s.ID && s.peer(p.id) == nil && !s.bans(p.id) {
+			s.add(&peer{id: p.id, ip: p.ip, primary: p.primary, epoch: p.epoch, pfail: p.pfail, fail: p.fail})
 		}
 	}
 }
@@ -219,10 +219,13 @@ func (s *Server) admit(other *Server) {
 		p.ip = other.IP
 		return
 	}
-	at, _ := slices.BinarySearchFunc(s.peers, other.ID, byPeerID)
-	s.peers = slices.Insert(s.peers, at, &peer{
-		id: other.ID, ip: other.IP, primary: other.primary, epoch: other.epoch, reports: map[string]time.Time{},
-	})
+	s.add(&peer{id: other.ID, ip: other.IP, primary: other.primary, epoch: other.epoch})
+}
+
+func (s *Server) add(p *peer) {
+	p.reports = map[string]time.Time{}
+	at, _ := slices.BinarySearchFunc(s.peers, p.id, byPeerID)
+	s.peers = slices.Insert(s.peers, at, p)
 	s.version++
 }
 

@@ -106,10 +106,9 @@ func (c *Cluster) Lost() []string {
 				kept[e] = true
 			}
 		}
-		for _, e := range key.acked {
-			if !kept[e] && !c.excused(e) {
-				lost = append(lost, fmt.Sprintf("write %d to slot %d, taken in by %s", e.n, key.Slot, e.by.Name))
-			}
+		missing := slices.DeleteFunc(slices.Clone(key.acked), func(e *entry) bool { return kept[e] || c.excused(e) })
+		if n := len(missing); n > 0 {
+			lost = append(lost, fmt.Sprintf("%d writes to slot %d, from number %d, which %s took in, to %d", n, key.Slot, missing[0].n, missing[0].by.Name, missing[n-1].n))
 		}
 	}
 	return lost
