@@ -114,13 +114,24 @@ func (c *comparison) bearer(id string) *Node {
 }
 
 // ended says that the member's server has ended for good: its container has, or
-// its Pod is gone. A node that was removed took its Pod along before.
+// its Pod is gone. A node that was removed took its Pod along before; that its
+// server is not reached is asked for all the same.
 func (c *comparison) ended(id string) bool {
 	n := c.bearer(id)
 	if n == nil {
-		return c.lost(id)
+		return !c.trusted(id)
 	}
 	return n.Pod == nil || n.Pod.Ended()
+}
+
+// trusted says that some server has a link to the member and does not suspect
+// it. To wait for FAIL instead would be to wait for ever where too few are left
+// to agree on it: a link to an address that is gone counts as one.
+func (c *comparison) trusted(id string) bool {
+	return slices.ContainsFunc(c.heard, func(n *Node) bool {
+		p := n.Server.Peer(id)
+		return p != nil && p.Linked && !p.Failed && !p.Suspected
+	})
 }
 
 // certainlyDead says that the member is dead beyond doubt: its server has

@@ -137,7 +137,7 @@ func cmdEdit(ts *testscript.TestScript, _ bool, args []string) {
 	case "fleet":
 		w.RollHeld = value
 	case "unnoticed":
-		w.unnoticed = value == "true"
+		w.unnoticed, w.doubted = value == "true" || value == "doubted", value == "doubted"
 	case "users":
 		w.users = value
 	case "evict":
