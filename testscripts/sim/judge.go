@@ -56,7 +56,9 @@ func (j *judge) edited() { j.rolled, j.disturbed = map[string]int{}, false }
 // wrote judges a write to the API server.
 func (o *operator) wrote(verb, what string, obj client.Object) {
 	j := &o.w.judge
-	j.writes++
+	if _, sighting := obj.(*v1alpha1.ValkeyNode); !sighting || verb != "patch status of" {
+		j.writes++ // when a node was last seen is written every few minutes
+	}
 	j.tell("%s: %s %s", o.name, verb, what)
 	pod, is := obj.(*corev1.Pod)
 	if verb != "delete" || !is || pod.DeletionTimestamp != nil {

@@ -99,9 +99,9 @@ func (s *Server) receive(from *Server) {
 	if seen := [2]int{from.version, s.version}; p.learned != seen {
 		s.learnSlots(from)
 		s.collide(from)
-		s.acquaint(from)
 		p.learned = [2]int{from.version, s.version}
 	}
+	s.acquaint(from)
 	s.hearReports(from)
 }
 

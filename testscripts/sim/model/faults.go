@@ -95,8 +95,9 @@ func (s *Server) bestReplica() *Server {
 	return best
 }
 
-// Lost are acknowledged writes that no server serves any more although no fault can have cost them: the server that
-// took one in was well then, and some other that had it has been well since.
+// Lost are acknowledged writes that no server serves any more although no fault can have cost them: the server that took one
+// in was well then, and one that had it lives and has been well since. Whether an operator may end a server is judged when
+// it does.
 func (c *Cluster) Lost() []string {
 	var lost []string
 	for _, key := range c.Keys {
@@ -143,15 +144,18 @@ func (c *Cluster) Server(slot int) *Server {
 	return best
 }
 
-// excuse is how long before a fault on the server that took it in a write may be lost with it: the replication lag; and how
-// long after a partition or a hang it may take writes in before it learns that it was replaced.
-const excuse = time.Second
+// excuse is how long before a fault on the server that took it in a write may be lost with it: the replication lag. doubt is
+// how long after a partition or a hang others may still replace it: voters believe in its failure for two node timeouts.
+const (
+	excuse = time.Second
+	doubt  = 12 * time.Second
+)
 
 func (c *Cluster) excused(e *entry) bool {
 	for _, x := range e.by.struck {
-		if !x.deleted && !e.at.Before(x.from.Add(-excuse-e.by.Lag)) && (x.to.IsZero() || !e.at.After(x.to.Add(excuse))) {
+		if !x.deleted && !e.at.Before(x.from.Add(-excuse-e.by.Lag)) && (x.to.IsZero() || !e.at.After(x.to.Add(doubt))) {
 			return true
 		}
 	}
-	return !slices.ContainsFunc(e.holders, func(s *Server) bool { return !s.Hurt(e.at) })
+	return !slices.ContainsFunc(e.holders, func(s *Server) bool { return s.alive && !s.Hurt(e.at) })
 }
