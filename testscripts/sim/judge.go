@@ -94,6 +94,9 @@ func short(text string) string {
 
 // takeover must not be while a majority of the voters can elect somebody.
 func (j *judge) takeover(s *model.Server) {
+	if s.IsPrimary() {
+		return // It refuses: another operator was a moment earlier.
+	}
 	voters := s.Voters()
 	for _, v := range voters {
 		together := 0

@@ -67,7 +67,7 @@ func (s *Server) lineEpoch() int64 {
 }
 
 func (s *Server) epochOfLine(p *peer) int64 {
-	if p.primary != "" {
+	if p.primary != "" && p.primary != unknown {
 		return s.epochOf(p.primary)
 	}
 	return p.epoch
@@ -170,6 +170,9 @@ func (s *Server) lookAtPeers() []engine.Peer {
 	add := func(p engine.Peer) {
 		if p.Role = engine.Primary; p.PrimaryID != "" {
 			p.Role = engine.Replica
+		}
+		if p.PrimaryID == unknown {
+			p.PrimaryID = ""
 		}
 		p.Slots = slots[p.ID]
 		all = append(all, p)

@@ -26,6 +26,9 @@ type peer struct {
 	learned [2]int
 }
 
+// unknown stands for the primary of a replica that is only known by gossip.
+const unknown = "-"
+
 func byPeerID(p *peer, id string) int { return strings.Compare(p.id, id) }
 
 // peer is what the server knows of the id, nil when nothing.
@@ -179,11 +182,16 @@ func (s *Server) collide(from *Server) {
 	}
 }
 
-// acquaint makes those known whom another knows, in the state in which it sees them.
+// acquaint makes those known whom another knows, in the state in which it sees them. Gossip tells neither an epoch nor whom a
+// replica follows nor who holds which slots: that is for each to say of itself, and of the dead nobody does.
 func (s *Server) acquaint(from *Server) {
 	for _, p := range from.peers {
 		if p.id != s.ID && s.peer(p.id) == nil && !s.bans(p.id) {
-			s.add(&peer{id: p.id, ip: p.ip, primary: p.primary, epoch: p.epoch, pfail: p.pfail, fail: p.fail})
+			primary := p.primary
+			if primary != "" {
+				primary = unknown
+			}
+			s.add(&peer{id: p.id, ip: p.ip, primary: primary, pfail: p.pfail, fail: p.fail})
 		}
 	}
 }
