@@ -154,11 +154,11 @@ func (w *World) doTick(args []string) error {
 // settleLimit is in how much time a world without faults must come to rest.
 const settleLimit = 4 * time.Minute
 
-// A world at rest is watched for writes to the API server for as long as quiet, once primaries had time to spread over zones,
-// which waits for a minute without new servers.
+// quiet is how long a world at rest is watched for decisions and writes to the API server. It is longer than a minute, which
+// primaries wait for without new servers before they spread over zones; spreads is how often they may.
 const (
-	spread = 70 * time.Second
-	quiet  = 40 * time.Second
+	quiet   = 70 * time.Second
+	spreads = 4
 )
 
 func (w *World) doSettle(args []string) error {
@@ -175,18 +175,37 @@ func (w *World) doSettle(args []string) error {
 		w.judge.accuse("not at rest after %s: %s", limit, w.unrest())
 		return nil
 	}
-	w.pass(spread, func() bool { return false })
-	w.line.Hold()
-	writes := w.judge.writes
-	w.line.LetGo()
-	w.pass(quiet, func() bool { return false })
+	for range spreads {
+		if w.quiet() {
+			break
+		}
+	}
 	w.line.Hold()
 	defer w.line.LetGo()
 	w.judge.settled()
-	if more := w.judge.writes - writes; more > 0 {
-		w.judge.accuse("%d writes to the API server in %s of rest", more, quiet)
-	}
 	return nil
+}
+
+// quiet lets time pass and says whether no operator has decided anything meanwhile. Then none may have written anything.
+func (w *World) quiet() bool {
+	count := func() (decisions, writes int) {
+		w.line.Hold()
+		defer w.line.LetGo()
+		for _, n := range w.judge.fired {
+			decisions += n
+		}
+		return decisions, w.judge.writes
+	}
+	decisions, writes := count()
+	w.pass(quiet, func() bool { return false })
+	decided, wrote := count()
+	if decided > decisions {
+		return false
+	}
+	if wrote > writes {
+		w.judge.accuse("%d writes to the API server in %s of rest", wrote-writes, quiet)
+	}
+	return true
 }
 
 // atRest says that no operator has anything to do, and nobody waits for anything.

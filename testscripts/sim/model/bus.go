@@ -133,7 +133,8 @@ func (s *Server) update(id string, epoch int64, slots []engine.SlotRange) {
 }
 
 // learn takes in claims and returns the ids of those who hold some of the slots by a higher epoch. A server that has lost
-// its last slot to one that has got nothing else becomes its replica, and so do its replicas (clusterUpdateSlotsConfigWith).
+// its last slot to one of its own shard, or to one that has got nothing else, becomes its replica, and so do its replicas
+// (clusterUpdateSlotsConfigWith).
 func (s *Server) learn(id string, epoch int64, claims []engine.SlotRange) (better []string) {
 	head := s.ID
 	if s.primary != "" {
@@ -156,10 +157,29 @@ func (s *Server) learn(id string, epoch int64, claims []engine.SlotRange) (bette
 			}
 		}
 	}
-	if lost > 0 && lost == had && s.slots.count(id) == lost {
+	switch {
+	case lost == 0:
+	case lost == had && (s.slots.count(id) == lost || s.inShardOf(id)):
 		s.follow(id)
+	case s.primary == "":
+		s.dropDirty()
 	}
 	return better
+}
+
+// inShardOf says that the server has the shard id of the other.
+func (s *Server) inShardOf(id string) bool {
+	other := s.cluster.byID(id)
+	return other != nil && other.shard == s.shard
+}
+
+// dropDirty throws away the keys of slots that are not its any more.
+func (s *Server) dropDirty() {
+	for key := range s.copy.data {
+		if s.slots.owner(key.Slot) != s.ID {
+			delete(s.copy.data, key)
+		}
+	}
 }
 
 // epochOf is the config epoch of an id in the server's view.

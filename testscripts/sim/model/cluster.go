@@ -79,6 +79,7 @@ type Server struct {
 	epoch         int64
 	voted         int64
 	primary       string
+	shard         string // the shard id: its own id, or that of the first primary that it has followed
 	peers         []*peer // sorted by id
 	meeting       []meeting
 	slots         table
@@ -111,7 +112,7 @@ func (c *Cluster) Start(p Process) *Server {
 	for name, value := range p.Settings {
 		settings[name] = value
 	}
-	s.Settings = settings
+	s.Settings, s.shard = settings, s.ID
 	s.copy.stream = &stream{of: s}
 	at, _ := slices.BinarySearchFunc(c.servers, s.ID, byServerID)
 	c.servers = slices.Insert(c.servers, at, s)

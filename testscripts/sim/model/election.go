@@ -6,8 +6,10 @@ import (
 )
 
 const (
-	// leastWait is how long a replica waits before it stands for election, and as much again by chance.
-	leastWait = 500 * time.Millisecond
+	// mostWait is how long a replica waits at most before it stands for election, and as much again by chance; waitPart is
+	// how many times shorter than the node timeout it is (since 9.0).
+	mostWait = 500 * time.Millisecond
+	waitPart = 30
 	// rankWait is how much longer for each other replica that has more of the data.
 	rankWait = time.Second
 	// manualTimeout is how long a primary lets writes wait for a manual failover.
@@ -46,7 +48,8 @@ func (s *Server) stand(now time.Time) {
 	if p == nil || !p.fail || s.slots.count(p.id) == 0 {
 		return
 	}
-	wait := leastWait + s.cluster.Line.Between(0, leastWait, "election", s.ID) + time.Duration(s.rank())*rankWait
+	least := min(mostWait, s.timeout()/waitPart)
+	wait := s.cluster.Line.Between(least, 2*least, "election", s.ID) + time.Duration(s.rank())*rankWait
 	patience := max(2*s.timeout(), 2*time.Second)
 	s.election = &election{at: now.Add(wait), until: now.Add(wait + 2*patience)}
 }
@@ -99,7 +102,8 @@ func (s *Server) vote(r *Server, e *election) bool {
 	now := s.cluster.Line.Now()
 	old := s.peer(candidate.primary)
 	if candidate.primary != s.ID {
-		if old == nil || !e.forced && !old.fail || now.Sub(old.votedAt) < 2*s.timeout() && !old.votedAt.IsZero() {
+		// Since 8.1 a manual failover is not held up by a vote of a short while ago.
+		if old == nil || !e.forced && (!old.fail || old.votedSince(now.Add(-2*s.timeout()))) {
 			return false
 		}
 	}
@@ -116,6 +120,8 @@ func (s *Server) vote(r *Server, e *election) bool {
 	s.voted = e.epoch
 	return true
 }
+
+func (p *peer) votedSince(t time.Time) bool { return p != nil && p.votedAt.After(t) }
 
 // promote makes the replica primary in the place of its primary.
 func (s *Server) promote(epoch int64) {
@@ -183,6 +189,9 @@ func (s *Server) follow(id string) {
 	s.give("", s.slots.of(s.ID)...)
 	s.primary, s.election, s.pausedUntil = id, nil, time.Time{}
 	s.copy.lose()
+	if other := s.cluster.byID(id); other != nil {
+		s.shard = other.shard
+	}
 	s.jobs = slices.DeleteFunc(s.jobs, func(j *job) bool { return j.open() && j.target == s })
 	s.version++
 	s.broadcast()
