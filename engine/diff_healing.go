@@ -5,12 +5,11 @@ import (
 	"slices"
 )
 
-// healing finds what keeps a shard without a primary, or is about to.
+// healing finds what keeps a shard without a primary, or is about to. A cluster
+// that forms is healed too: servers that died before it was whole leave it
+// without a quorum as well, and then it would never be.
 func (c *comparison) healing() HealingFacts {
 	var h HealingFacts
-	if c.creating {
-		return h
-	}
 	h.HandOvers = c.handOvers()
 	primaries := c.primaries()
 	alive := 0
