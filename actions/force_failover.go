@@ -43,7 +43,8 @@ func (a *ForceFailover) Execute(ctx context.Context, env Env) error {
 
 // heir is the voice of the replica that is to succeed, as long as the primary
 // does not answer, nobody has seen another in its place, and no other replica has
-// received more of its writes; nil otherwise.
+// received more of its writes, nor may have: one that somebody reaches and that
+// does not answer; nil otherwise.
 //
 // That a server sees the primary without slots is no sign of another: one that
 // joined after the primary's death has never heard what it held.
@@ -56,7 +57,7 @@ func (vs voices) heir(s engine.Succession) *voice {
 	before, _ := replica.member(s.PrimaryID)
 	held.Add(before.slots...)
 	for _, v := range vs {
-		if v.seesOther(s.PrimaryID, &held) {
+		if v.seesOther(s.PrimaryID, &held) || vs.missReplica(v, s.PrimaryID) {
 			return nil
 		}
 		if v.self().primary == s.PrimaryID && v.offset() > replica.offset() {
@@ -69,6 +70,13 @@ func (vs voices) heir(s engine.Succession) *voice {
 // seesOther says that the server sees another in the place of the primary that held these slots.
 func (v view) seesOther(primary string, held *topology.Set) bool {
 	return slices.ContainsFunc(v.members, func(m member) bool { return m.id != primary && held.Overlaps(m.slots...) })
+}
+
+// missReplica says that one of the servers reaches a replica of the primary that does not answer.
+func (vs voices) missReplica(v voice, primary string) bool {
+	return slices.ContainsFunc(v.members, func(m member) bool {
+		return m.primary == primary && m.reachable() && vs.of(m.id) == nil
+	})
 }
 
 // offset is how many bytes of its primary's writes a replica has received.

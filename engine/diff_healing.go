@@ -87,8 +87,13 @@ func (c *comparison) succeeding(heir *Node, id string) Succession {
 	return s
 }
 
-// heir is the freshest replica of a member that can be heard, nil when there is none.
+// heir is the freshest replica of a member, nil when there is none that can be
+// heard, or when one that cannot is reached by others: it may have received more,
+// and what it alone has would be lost.
 func (c *comparison) heir(id string) *Node {
+	if c.replicaUnheard(id) {
+		return nil
+	}
 	var replicas []*Node
 	for _, n := range c.heard {
 		if n.Server.Role == Replica && n.Server.PrimaryID == id && !c.dead(n) {
@@ -99,6 +104,16 @@ func (c *comparison) heir(id string) *Node {
 		return nil
 	}
 	return freshest(replicas)
+}
+
+// replicaUnheard says that somebody reaches a replica of the member that does not
+// answer. Who hangs or is cut off from all is suspected after a node timeout.
+func (c *comparison) replicaUnheard(id string) bool {
+	return slices.ContainsFunc(c.heard, func(n *Node) bool {
+		return slices.ContainsFunc(n.Server.Peers, func(p Peer) bool {
+			return p.PrimaryID == id && c.byID[p.ID] == nil && p.Linked && !p.Suspected && !p.Failed
+		})
+	})
 }
 
 // bearer is the node whose server bears the id, or bore it when it was last heard.
