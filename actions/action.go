@@ -59,6 +59,14 @@ type Valkey interface {
 	Do(ctx context.Context, node string, commands ...[]string) ([]Reply, error)
 }
 
+// Servers are the servers of one cluster, by their node's name, as an Observation hands them to an action.
+type Servers interface {
+	Valkey
+	Shower
+	// Carrier moves keys between the servers, logged in as the user of replication with its password.
+	Carrier(password string) Carrier
+}
+
 // A Carrier moves keys between the servers of one cluster, by their node's name.
 // The operator's own user has no right to any key; a Carrier is another user.
 type Carrier interface {

@@ -3,10 +3,12 @@ package actions
 import (
 	"context"
 	"errors"
+	"slices"
 	"strconv"
 	"syscall"
 
 	"valkey.gomomento.com/operator/engine"
+	"valkey.gomomento.com/operator/engine/topology"
 )
 
 // ForceFailover lets a replica ask for the votes of the primaries at once, in
@@ -41,14 +43,21 @@ func (a *ForceFailover) Execute(ctx context.Context, env Env) error {
 
 // heir is the voice of the replica that is to succeed, as long as the primary
 // does not answer, nobody has seen another in its place, and no other replica has
-// received more of its writes; nil otherwise.
+// received more of its writes, nor may have: one that somebody reaches and that
+// does not answer; nil otherwise.
+//
+// That a server sees the primary without slots is no sign of another: one that
+// joined after the primary's death has never heard what it held.
 func (vs voices) heir(s engine.Succession) *voice {
 	replica := vs.of(s.ID)
 	if replica == nil || replica.node != s.Node || vs.of(s.PrimaryID) != nil || !replica.inShard(s) {
 		return nil
 	}
+	var held topology.Set
+	before, _ := replica.member(s.PrimaryID)
+	held.Add(before.slots...)
 	for _, v := range vs {
-		if before, known := v.member(s.PrimaryID); known && len(before.slots) == 0 {
+		if v.seesOther(s.PrimaryID, &held) || vs.missReplica(v, s.PrimaryID) {
 			return nil
 		}
 		if v.self().primary == s.PrimaryID && v.offset() > replica.offset() {
@@ -56,6 +65,18 @@ func (vs voices) heir(s engine.Succession) *voice {
 		}
 	}
 	return replica
+}
+
+// seesOther says that the server sees another in the place of the primary that held these slots.
+func (v view) seesOther(primary string, held *topology.Set) bool {
+	return slices.ContainsFunc(v.members, func(m member) bool { return m.id != primary && held.Overlaps(m.slots...) })
+}
+
+// missReplica says that one of the servers reaches a replica of the primary that does not answer.
+func (vs voices) missReplica(v voice, primary string) bool {
+	return slices.ContainsFunc(v.members, func(m member) bool {
+		return m.primary == primary && m.reachable() && vs.of(m.id) == nil
+	})
 }
 
 // offset is how many bytes of its primary's writes a replica has received.

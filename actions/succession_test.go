@@ -1,6 +1,7 @@
 package actions_test
 
 import (
+	"slices"
 	"testing"
 
 	"valkey.gomomento.com/operator/actions"
@@ -131,6 +132,42 @@ func TestFailOver(t *testing.T) {
 			}
 			s.run(t, &actions.FailOver{Succession: plan})
 			same(t, "told", s.servers.told(), c.told)
+		})
+	}
+}
+
+// What others see decides whether a replica may take over. A server that has joined since the primary died sees it without
+// slots: nobody tells it what a dead server held.
+func TestAReplicaSucceedsInTheEyesOfOthers(t *testing.T) {
+	for name, c := range map[string]struct {
+		sees string
+		want bool
+	}{
+		"a newcomer sees no slots":          {line("id-a", "master,fail", "-", 1, "disconnected"), true},
+		"somebody sees another owner":       {line("id-c", "myself,master", "-", 4, "connected", "0-5460", "10923-16383"), false},
+		"somebody reaches a silent replica": {line("id-x", "slave", "id-a", 1, "connected"), false},
+		"nobody reaches a silent replica":   {line("id-x", "slave,fail?", "id-a", 1, "connected"), true},
+		"somebody sees one slot go astray":  {line("id-c", "myself,master", "-", 4, "connected", "5460", "10923-16383"), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newShop(t, func(l map[string]string) {
+				l["id-a"] = line("id-a", "master,fail", "-", 1, "disconnected", "0-5460")
+				l["id-b"] = line("id-b", "master,fail", "-", 2, "disconnected", "5461-10922")
+			})
+			s.servers["a"].down, s.servers["b"].down = true, true
+			if c.sees[:4] == "id-x" {
+				s.servers["c"].lines = append(s.servers["c"].lines, c.sees)
+			}
+			s.sees("c", c.sees)
+			for _, heard := range []string{"c", "d"} {
+				s.servers[heard].says["CONFIG GET cluster-node-timeout"] = "cluster-node-timeout\n5000"
+				s.servers[heard].says["CLUSTER INFO"] = "cluster_state:ok"
+			}
+			s.run(t, &actions.TakeOver{Succession: afterA})
+			if got := slices.Contains(s.servers.told(), "d: CLUSTER FAILOVER TAKEOVER"); got != c.want {
+				t.Errorf("told %v", s.servers.told())
+			}
 		})
 	}
 }

@@ -5,12 +5,11 @@ import (
 	"slices"
 )
 
-// healing finds what keeps a shard without a primary, or is about to.
+// healing finds what keeps a shard without a primary, or is about to. A cluster
+// that forms is healed too: servers that died before it was whole leave it
+// without a quorum as well, and then it would never be.
 func (c *comparison) healing() HealingFacts {
 	var h HealingFacts
-	if c.creating {
-		return h
-	}
 	h.HandOvers = c.handOvers()
 	primaries := c.primaries()
 	alive := 0
@@ -83,8 +82,13 @@ func (c *comparison) succeeding(heir *Node, id string) Succession {
 	return s
 }
 
-// heir is the freshest replica of a member that can be heard, nil when there is none.
+// heir is the freshest replica of a member, nil when there is none that can be
+// heard, or when one that cannot is reached by others: it may have received more,
+// and what it alone has would be lost.
 func (c *comparison) heir(id string) *Node {
+	if c.replicaUnheard(id) {
+		return nil
+	}
 	var replicas []*Node
 	for _, n := range c.heard {
 		if n.Server.Role == Replica && n.Server.PrimaryID == id && !c.dead(n) {
@@ -95,6 +99,16 @@ func (c *comparison) heir(id string) *Node {
 		return nil
 	}
 	return freshest(replicas)
+}
+
+// replicaUnheard says that somebody reaches a replica of the member that does not
+// answer. Who hangs or is cut off from all is suspected after a node timeout.
+func (c *comparison) replicaUnheard(id string) bool {
+	return slices.ContainsFunc(c.heard, func(n *Node) bool {
+		return slices.ContainsFunc(n.Server.Peers, func(p Peer) bool {
+			return p.PrimaryID == id && c.byID[p.ID] == nil && p.Linked && !p.Suspected && !p.Failed
+		})
+	})
 }
 
 // bearer is the node whose server bears the id, or bore it when it was last heard.
@@ -109,13 +123,24 @@ func (c *comparison) bearer(id string) *Node {
 }
 
 // ended says that the member's server has ended for good: its container has, or
-// its Pod is gone. A node that was removed took its Pod along before.
+// its Pod is gone. A node that was removed took its Pod along before; that its
+// server is not reached is asked for all the same.
 func (c *comparison) ended(id string) bool {
 	n := c.bearer(id)
 	if n == nil {
-		return c.lost(id)
+		return !c.trusted(id)
 	}
 	return n.Pod == nil || n.Pod.Ended()
+}
+
+// trusted says that some server has a link to the member and does not suspect
+// it. To wait for FAIL instead would be to wait for ever where too few are left
+// to agree on it: a link to an address that is gone counts as one.
+func (c *comparison) trusted(id string) bool {
+	return slices.ContainsFunc(c.heard, func(n *Node) bool {
+		p := n.Server.Peer(id)
+		return p != nil && p.Linked && !p.Failed && !p.Suspected
+	})
 }
 
 // certainlyDead says that the member is dead beyond doubt: its server has
@@ -126,8 +151,8 @@ func (c *comparison) certainlyDead(id string, primaries int) bool {
 	if c.ended(id) {
 		return true
 	}
-	if n := c.bearer(id); n.Silence != SilenceRefused {
-		return false
+	if n := c.bearer(id); n == nil || n.Silence != SilenceRefused {
+		return false // Of a server without a node nobody knows whether its port refuses.
 	}
 	unlinked := 0
 	for _, n := range c.heard {

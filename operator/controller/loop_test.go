@@ -20,6 +20,7 @@ import (
 	"valkey.gomomento.com/operator/engine/derivation"
 	"valkey.gomomento.com/operator/operator/observe"
 	"valkey.gomomento.com/operator/operator/report"
+	"valkey.gomomento.com/operator/operator/valkey"
 )
 
 // looks is an observer that sees the cluster and nothing else.
@@ -30,7 +31,7 @@ func (o looks) Observe(ctx context.Context, key types.NamespacedName) (observe.O
 	if err := o.kube.Get(ctx, key, cluster); err != nil {
 		return observe.Observation{}, fmt.Errorf("observe: %w", observe.ErrNoCluster)
 	}
-	return observe.Observation{Cluster: cluster}, nil
+	return observe.Observation{Cluster: cluster, Servers: valkey.Servers{}}, nil
 }
 
 // derives is a deriver with a fixed answer.

@@ -82,7 +82,7 @@ func conclude(pass report.Pass, row streak) outcome {
 }
 
 // inFlight says that servers are on their way to what was asked of them: a bootstrap goes on, slots move, a member is
-// being replaced, or a node joins. While it is Pods that are waited for, their events wake the cluster.
+// being replaced, a node joins or a replica syncs. While it is Pods that are waited for, their events wake the cluster.
 func inFlight(pass report.Pass) bool {
 	f := pass.Facts
 	switch {
@@ -96,12 +96,15 @@ func inFlight(pass report.Pass) bool {
 		return true
 	}
 	for i := range pass.Snapshot.Nodes {
-		if n := &pass.Snapshot.Nodes[i]; n.Server != nil && n.Lifecycle != engine.Active {
+		if n := &pass.Snapshot.Nodes[i]; n.Server != nil && (n.Lifecycle != engine.Active || syncing(n.Server)) {
 			return true
 		}
 	}
 	return false
 }
+
+// syncing says that a replica is not in sync yet: no watch tells when it is, and until then the status says less than there is.
+func syncing(s *engine.Server) bool { return s.Role == engine.Replica && !s.LinkUp }
 
 // unquiet says that servers are silent, do not know each other or do not serve the certificate, which may pass without
 // an event.

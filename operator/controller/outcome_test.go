@@ -27,6 +27,7 @@ func TestWhatFollowsFromAPass(t *testing.T) {
 		p.Facts.Nodes.Answering, p.Facts.Members.Agreed = 1, true
 	}
 	joining := []engine.Node{{Name: "a", Lifecycle: engine.Joining, Server: &engine.Server{}}}
+	syncs := []engine.Node{{Name: "a", Lifecycle: engine.Active, Server: &engine.Server{Role: engine.Replica}}}
 	for name, c := range map[string]struct {
 		change    func(*report.Pass, *streak)
 		from, til time.Duration
@@ -44,6 +45,7 @@ func TestWhatFollowsFromAPass(t *testing.T) {
 		"idle: the slow resync":                              {idle, resync - resyncJitter, resync + resyncJitter},
 		"idle while a node joins: soon":                      {func(p *report.Pass, s *streak) { idle(p, s); p.Snapshot.Nodes = joining }, soon, soon},
 		"idle while a node has been joining for long: later": {func(p *report.Pass, s *streak) { idle(p, s); p.Snapshot.Nodes, s.lasted = joining, soonFor }, later, later},
+		"idle while a replica syncs: nothing else tells":     {func(p *report.Pass, s *streak) { idle(p, s); p.Snapshot.Nodes = syncs }, soon, soon},
 		"idle while servers disagree: nothing else tells":    {func(p *report.Pass, s *streak) { idle(p, s); p.Facts.Members.Agreed = false }, soon, soon},
 		"idle with a certificate on its way: nothing tells":  {func(p *report.Pass, s *streak) { idle(p, s); p.Facts.Certificate.Unserved = []string{"a"} }, soon, soon},
 		"idle with a silent server: nothing else tells":      {func(p *report.Pass, s *streak) { idle(p, s); p.Facts.Nodes.Silent = []string{"a"} }, soon, soon},

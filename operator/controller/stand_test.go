@@ -161,7 +161,7 @@ func (s *stand) startPods() {
 	}
 }
 
-func (s *stand) servers() valkey.Servers {
+func (s *stand) servers() actions.Servers {
 	return s.pool.Servers(s.running, s.access())
 }
 

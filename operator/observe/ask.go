@@ -8,10 +8,27 @@ import (
 	"strconv"
 	"sync"
 
+	"k8s.io/apimachinery/pkg/types"
+
+	"valkey.gomomento.com/operator/actions"
 	"valkey.gomomento.com/operator/actions/objects"
 	"valkey.gomomento.com/operator/engine"
 	"valkey.gomomento.com/operator/operator/valkey"
 )
+
+// A Pool keeps connections to servers: a valkey.Pool, or the model of one in which time and faults are made.
+type Pool interface {
+	// Keep closes the cluster's connections to all but the given servers.
+	Keep(cluster types.NamespacedName, servers ...valkey.Target)
+	// Ask asks a server for all that a Snapshot holds of it; valkey.Silence puts the error in a word.
+	Ask(ctx context.Context, t valkey.Target, a valkey.Access, settings []string) (*engine.Server, error)
+	// Servers are the given servers, by their node's name, for actions to speak to.
+	Servers(byNode map[string]valkey.Target, a valkey.Access) actions.Servers
+	// Accepted is the password that a server of the cluster has last let the operator in with, "" when none has.
+	Accepted(cluster types.NamespacedName) string
+	// Forget drops all that is kept about a cluster that is gone.
+	Forget(cluster types.NamespacedName)
+}
 
 // ask asks all servers at once and records what each said, or why it said nothing. The error is the pass's own end.
 func (o *Observer) ask(ctx context.Context, seen *Observation) error {

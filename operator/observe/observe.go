@@ -17,9 +17,9 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"valkey.gomomento.com/operator/actions"
 	"valkey.gomomento.com/operator/cue/api/v1alpha1"
 	"valkey.gomomento.com/operator/engine"
-	"valkey.gomomento.com/operator/operator/valkey"
 )
 
 // ErrNoCluster says that the ValkeyCluster does not exist.
@@ -31,7 +31,7 @@ type Observer struct {
 	Kube client.Reader
 	// Secrets reads the TLS Secrets that clusters name, which no informer holds; see Secrets.
 	Secrets SecretReader
-	Pool    *valkey.Pool
+	Pool    Pool
 	// Directives are those whose live values every server is asked for beside the ones that its node records: what is newly
 	// wanted of it is derived after it was asked. A directive that is not among them yet is set without a look, once.
 	Directives func() []string
@@ -51,7 +51,7 @@ type Observation struct {
 	// TLS is what the check of the TLS Secret found; nil when the cluster has no TLS.
 	TLS *TLS
 	// Servers sends commands to the servers seen.
-	Servers valkey.Servers
+	Servers actions.Servers
 }
 
 // Observe looks at one cluster. The error is ErrNoCluster when it is not there, and otherwise says that

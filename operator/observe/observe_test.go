@@ -87,13 +87,13 @@ func newKube(t *testing.T, held ...client.Object) client.WithWatch {
 
 func newObserver(t *testing.T, kube client.Reader) *observe.Observer {
 	t.Helper()
-	o := &observe.Observer{
-		Kube: kube, Secrets: observe.LiveSecrets{API: kube}, Pool: &valkey.Pool{},
+	pool := &valkey.Pool{}
+	t.Cleanup(pool.Close)
+	return &observe.Observer{
+		Kube: kube, Secrets: observe.LiveSecrets{API: kube}, Pool: pool,
 		ClusterDomain: "cluster.local", Now: func() time.Time { return now },
 		Directives: func() []string { return []string{"hz"} },
 	}
-	t.Cleanup(o.Pool.Close)
-	return o
 }
 
 func see(t *testing.T, held ...client.Object) observe.Observation {

@@ -18,7 +18,7 @@ import (
 )
 
 // do sends commands and fails on an error reply.
-func do(t *testing.T, servers valkey.Servers, node string, commands ...[]string) []actions.Reply {
+func do(t *testing.T, servers actions.Servers, node string, commands ...[]string) []actions.Reply {
 	t.Helper()
 	replies, err := servers.Do(context.Background(), node, commands...)
 	if err != nil {

@@ -19,7 +19,7 @@ type Carrier struct {
 var _ actions.Carrier = Carrier{}
 
 // Carrier moves keys between the servers, as ReplUsername with its password.
-func (s Servers) Carrier(password string) Carrier {
+func (s Servers) Carrier(password string) actions.Carrier {
 	s.access.User, s.access.Password, s.access.Others, s.access.LastResort = ReplUsername, password, nil, ""
 	return Carrier{servers: s, password: password}
 }

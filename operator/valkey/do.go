@@ -20,10 +20,10 @@ type Servers struct {
 	byNode map[string]Target
 }
 
-var _ actions.Valkey = Servers{}
+var _ actions.Servers = Servers{}
 
 // Servers are the given servers, by their node's name, with the access they ask for.
-func (p *Pool) Servers(byNode map[string]Target, a Access) Servers {
+func (p *Pool) Servers(byNode map[string]Target, a Access) actions.Servers {
 	return Servers{pool: p, access: a, byNode: byNode}
 }
 

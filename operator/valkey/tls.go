@@ -9,11 +9,7 @@ import (
 	"net"
 	"slices"
 	"time"
-
-	"valkey.gomomento.com/operator/actions"
 )
-
-var _ actions.Shower = Servers{}
 
 // Leaf is the certificate, as DER, that the node's server shows on a connection of its own; see actions.Shower.
 func (s Servers) Leaf(ctx context.Context, node string) (der []byte, err error) {

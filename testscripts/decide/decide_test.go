@@ -83,7 +83,7 @@ var commands = map[string]func(*testscript.TestScript, bool, []string){
 	"drift":     cmdDrift,     // drift NODE DIRECTIVE VALUE: somebody changes a setting on a running server
 	"pods":      cmdPods,      // pods running|pending|failed|deleted NODE|new [TROUBLE]: what became of Pods
 	"gain":      cmdGain,      // gain node SHARD | stray KIND/NAME | server|link NODE | job|failed FROM TO SLOTS | mark FROM TO SLOT: something is there
-	"lose":      cmdLose,      // lose pod|node|server|link|host|[next-]secret|memory|object|budget [NODE|HOST] [WHY]: something vanishes, or a ValkeyNode begins to
+	"lose":      cmdLose,      // lose pod|node|record|server|link|host|[next-]secret|memory|object|budget [NODE|HOST] [WHY]: something vanishes; a node begins to, its record is gone
 	"elect":     cmdElect,     // elect NODE: the primaries elect a replica without being asked
 	"servers":   cmdServers,   // servers version|used|room|keys|fieldttls NODE|all VALUE: what servers report
 	"zone":      cmdZone,      // zone NODE ZONE: where the node's Pod runs
@@ -146,7 +146,7 @@ func cmdEdit(ts *testscript.TestScript, _ bool, args []string) {
 	case "fleet":
 		w.RollHeld = value
 	case "unnoticed":
-		w.unnoticed = value == "true"
+		w.unnoticed, w.doubted = value == "true" || value == "doubted", value == "doubted"
 	case "users":
 		w.users = value
 	case "kept":
@@ -243,6 +243,8 @@ func cmdLose(ts *testscript.TestScript, _ bool, args []string) {
 		w.node(args[1]).Deleting = true
 	case "host":
 		w.loseHost(args[1])
+	case "record":
+		w.Nodes = slices.DeleteFunc(w.Nodes, func(n engine.Node) bool { return n.Name == args[1] })
 	case "link":
 		w.node(args[1]).Server.LinkUp = false
 	case "pod":

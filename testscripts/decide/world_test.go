@@ -18,8 +18,8 @@ type world struct {
 	engine.Snapshot
 	desired engine.Desired
 	last    engine.Decision
-	// unnoticed says that the servers have yet to find out who is gone.
-	unnoticed bool
+	// unnoticed says that the servers have yet to find out who is gone, doubted that each by itself suspects it.
+	unnoticed, doubted bool
 	// named are the names ever given: a node's name is never used twice.
 	named map[string]bool
 	// stuck are the nodes whose server gets no new certificate.
@@ -131,7 +131,7 @@ func (w *world) hearPeers(s *engine.Server) bool {
 		p, other := s.Peer(known.ID), w.serverOf(known.ID)
 		if other == nil {
 			// Valkey calls a link connected that is only being opened; where nobody listens that is over at once.
-			p.Linked, p.Failed = !w.refuses(known.ID), !w.unnoticed
+			p.Linked, p.Failed, p.Suspected = !w.refuses(known.ID), !w.unnoticed, w.doubted
 			continue
 		}
 		*p = *other.Self()

@@ -1,0 +1,243 @@
+package sim
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"valkey.gomomento.com/operator/actions/objects"
+	"valkey.gomomento.com/operator/cue/api/v1alpha1"
+	"valkey.gomomento.com/operator/testscripts/sim/kube"
+	"valkey.gomomento.com/operator/testscripts/sim/model"
+)
+
+// A judge watches over what must never happen.
+type judge struct {
+	w *World
+	// faults are what was found, in order.
+	faults []string
+	// trace are the decisions and what was done to the world, with their times.
+	trace []string
+	// fired counts decisions by their rule.
+	fired  map[string]int
+	writes int
+	// rolled counts the failovers of each shard since the last edit, and disturbed says that a fault came after it.
+	rolled    map[string]int
+	disturbed bool
+}
+
+// race is how long before a command the world may have been another one: what an operator has just seen was true then.
+const race = 5 * time.Second
+
+func (j *judge) now() time.Duration { return time.Since(j.w.started).Truncate(time.Millisecond) }
+
+func (j *judge) tell(format string, args ...any) {
+	j.trace = append(j.trace, fmt.Sprintf("%9s  ", j.now())+fmt.Sprintf(format, args...))
+}
+
+func (j *judge) accuse(format string, args ...any) {
+	text := fmt.Sprintf(format, args...)
+	j.tell("VIOLATION %s", text)
+	j.faults = append(j.faults, text)
+}
+
+// decided notes a decision.
+func (j *judge) decided(o *operator, rule string) {
+	j.fired[rule]++
+	j.tell("%s: %s", o.name, o.last)
+}
+
+// edited begins a new roll, as far as the count of failovers goes.
+func (j *judge) edited() { j.rolled, j.disturbed = map[string]int{}, false }
+
+// wrote judges a write to the API server.
+func (o *operator) wrote(verb, what string, obj client.Object) {
+	j := &o.w.judge
+	if _, sighting := obj.(*v1alpha1.ValkeyNode); !sighting || verb != "patch status of" {
+		j.writes++ // when a node was last seen is written every few minutes
+	}
+	j.tell("%s: %s %s", o.name, verb, what)
+	pod, is := obj.(*corev1.Pod)
+	if verb != "delete" || !is || pod.DeletionTimestamp != nil {
+		return
+	}
+	if s := o.w.servers.Find(pod.UID); s != nil && s.Alive() {
+		j.removal(o, s, "delete "+what)
+	}
+}
+
+// ordered judges a command that an operator gives to a server.
+func (j *judge) ordered(operator string, s *model.Server, command []string) {
+	words := strings.Join(command, " ")
+	o := j.w.operator(operator)
+	j.tell("%s → %s: %s", operator, s.Name, short(words))
+	switch {
+	case words == "CLUSTER FAILOVER TAKEOVER":
+		j.takeover(s)
+	case strings.HasPrefix(words, "CLUSTER FORGET"):
+		j.forget(command[2])
+	case command[0] == "SHUTDOWN":
+		j.removal(o, s, "SHUTDOWN of "+s.Name)
+	}
+}
+
+func short(text string) string {
+	const enough = 120
+	if len(text) > enough {
+		return text[:enough] + "…"
+	}
+	return text
+}
+
+// takeover must not be while a majority of the voters can elect somebody.
+func (j *judge) takeover(s *model.Server) {
+	if s.IsPrimary() {
+		return // It refuses: another operator was a moment earlier.
+	}
+	voters := s.Voters()
+	for _, v := range voters {
+		together := 0
+		for _, u := range voters {
+			if v != nil && u != nil && v.Runs() && u.Runs() && v.TalksTo(u) {
+				together++
+			}
+		}
+		if together > len(voters)/2 {
+			j.accuse("%s takes over although %d of %d voters are together", s.Name, together, len(voters))
+			return
+		}
+	}
+}
+
+// forget must not be of a member that lives and is to stay.
+func (j *judge) forget(id string) {
+	s := j.w.servers.ByID(id)
+	if s == nil || !s.Alive() {
+		return
+	}
+	node, pod := kube.Get[v1alpha1.ValkeyNode](j.w.api, namespace, s.Name), j.w.pod(s.Name)
+	if node != nil && node.DeletionTimestamp == nil && node.Spec.Lifecycle == v1alpha1.LifecycleActive &&
+		pod != nil && pod.UID == s.UID && pod.DeletionTimestamp == nil {
+		j.accuse("%s is to be forgotten, and lives", s.Name)
+	}
+}
+
+// removal must leave a shard the copies that the specs ask for, if the world has left them.
+func (j *judge) removal(o *operator, s *model.Server, what string) {
+	head := s
+	if p := s.Primary(); p != nil {
+		head = p
+	}
+	if !s.Runs() || head.Slots() == 0 || s != head && !s.InSync() || j.excused(s) {
+		return
+	}
+	copies := 0
+	for _, r := range j.w.servers.Servers() {
+		if r == head || r.InSync() && r.Primary() == head {
+			copies++
+		}
+	}
+	if target := int(j.w.cluster().Spec.ReplicasPerShard) + 1; s == head || copies-1 < target {
+		j.accuse("%s by rule %s leaves %d of %d copies", what, o.rule, copies-1, target)
+	}
+}
+
+// excused says that a fault on the shard has just changed what is there, or that somebody else ends the server anyway.
+func (j *judge) excused(s *model.Server) bool {
+	pod := j.w.pod(s.Name)
+	if pod == nil || pod.DeletionTimestamp != nil || j.w.cluster().DeletionTimestamp != nil {
+		return true
+	}
+	since := j.w.line.Now().Add(-race)
+	for _, other := range j.w.servers.All() {
+		if shardOf(other) == shardOf(s) && other.Hurt(since) {
+			return true
+		}
+	}
+	return false
+}
+
+// shardOf is the digit in the server's name that tells its shard.
+func shardOf(s *model.Server) string { return s.Name[len(clusterName)+1 : len(clusterName)+2] }
+
+// succeeded counts failovers that an operator has brought about in a roll.
+func (j *judge) succeeded(s *model.Server, agreed bool) {
+	j.tell("%s is elected after %s", s.Name, s.Primary().Name)
+	if !agreed || j.rolled == nil {
+		return
+	}
+	for _, o := range j.w.operators {
+		if o.rule == "fail-over-to-replacement" {
+			j.rolled[shardOf(s)]++
+			if j.rolled[shardOf(s)] > 1 && !j.disturbed {
+				j.accuse("shard %s has a second failover in one roll, to %s", shardOf(s), s.Name)
+			}
+			return
+		}
+	}
+}
+
+// settled judges a world that has come to rest.
+func (j *judge) settled() {
+	spec := j.w.cluster()
+	servers := j.w.servers.Servers()
+	want := int(spec.Spec.Shards) * (1 + int(spec.Spec.ReplicasPerShard))
+	if n := len(j.w.nodes()); n != want || len(servers) != want {
+		j.accuse("there are %d nodes and %d servers instead of %d", n, len(servers), want)
+	}
+	if spec.Status.State != v1alpha1.Active {
+		j.accuse("the state is %s: %s", spec.Status.State, spec.Status.Message)
+	}
+	for _, s := range servers {
+		j.settledServer(s, servers, spec)
+	}
+	for _, lost := range j.w.servers.Lost() {
+		j.accuse("lost: %s", lost)
+	}
+}
+
+// settledServer judges one server of a world at rest.
+func (j *judge) settledServer(s *model.Server, all []*model.Server, spec *v1alpha1.ValkeyCluster) {
+	if view := all[0].View(); s.View() != view {
+		j.accuse("%s sees %q, %s sees %q", s.Name, s.View(), all[0].Name, view)
+	}
+	share := 16384 / int(spec.Spec.Shards)
+	switch replicas := s.Replicas(); {
+	case !s.Serves():
+		j.accuse("%s does not serve", s.Name)
+	case !s.IsPrimary() && !s.InSync():
+		j.accuse("%s is not in sync", s.Name)
+	case s.IsPrimary() && (s.Slots() < share || s.Slots() > share+1):
+		j.accuse("%s has %d slots", s.Name, s.Slots())
+	case s.IsPrimary() && replicas != int(spec.Spec.ReplicasPerShard):
+		j.accuse("%s has %d replicas", s.Name, replicas)
+	}
+	j.settledSpec(s)
+}
+
+// settledSpec judges what a server runs with.
+func (j *judge) settledSpec(s *model.Server) {
+	config := kube.Get[v1alpha1.ValkeyConfig](j.w.api, "", configName)
+	image := kube.Get[v1alpha1.ValkeyImage](j.w.api, "", imageName)
+	node := kube.Get[v1alpha1.ValkeyNode](j.w.api, namespace, s.Name)
+	if node == nil {
+		return
+	}
+	if want := image.Spec.Repository + ":" + image.Spec.Tag; node.Spec.Image != want {
+		j.accuse("%s runs %s instead of %s", s.Name, node.Spec.Image, want)
+	}
+	for name, value := range config.Spec.Valkey {
+		if s.Settings[name] != value {
+			j.accuse("%s has %s %q instead of %q", s.Name, name, s.Settings[name], value)
+		}
+	}
+	if s.Settings["cluster-node-timeout"] != "5000" {
+		j.accuse("%s has a node timeout of %s", s.Name, s.Settings["cluster-node-timeout"])
+	}
+	if pod := j.w.pod(s.Name); pod != nil && pod.Labels[objects.LabelShard] == "" {
+		j.accuse("%s has no shard", s.Name)
+	}
+}

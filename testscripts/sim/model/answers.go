@@ -1,0 +1,236 @@
+package model
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"valkey.gomomento.com/operator/engine"
+)
+
+// words for the answers, as the wire spells them.
+const (
+	wirePrimary = "master"
+	wireReplica = "slave"
+)
+
+// linked is what CLUSTER NODES says of the link to a peer: that there is one, even while it is being opened, which to an
+// address that is gone goes on for ever.
+func (s *Server) linked(p *peer) bool { return !s.unlinked(p) }
+
+// nodes is the answer to CLUSTER NODES.
+func (s *Server) nodes() string {
+	var b strings.Builder
+	role, primary := roleOf(s.primary)
+	fmt.Fprintf(&b, "%s %s:6379@16379 myself,%s %s 0 0 %d connected%s\n", s.ID, s.IP, role, primary, s.lineEpoch(), slotText(s.slots.of(s.ID)))
+	for _, p := range s.peers {
+		flags, primary := roleOf(p.primary)
+		switch {
+		case p.fail:
+			flags += ",fail"
+		case p.pfail:
+			flags += ",fail?"
+		}
+		link := "connected"
+		if !s.linked(p) {
+			link = "disconnected"
+		}
+		fmt.Fprintf(&b, "%s %s:6379@16379 %s %s 0 0 %d %s%s\n", p.id, p.ip, flags, primary, s.epochOfLine(p), link, slotText(s.slots.of(p.id)))
+	}
+	for _, m := range s.meeting {
+		fmt.Fprintf(&b, "%s %s:6379@16379 handshake - 0 0 0 connected\n", handshakeID(m.ip), m.ip)
+	}
+	return b.String()
+}
+
+func roleOf(primary string) (role, named string) {
+	if primary == "" {
+		return wirePrimary, "-"
+	}
+	return wireReplica, primary
+}
+
+func handshakeID(ip string) string {
+	sum := sha256.Sum256([]byte("handshake " + ip))
+	return hex.EncodeToString(sum[:20])
+}
+
+// lineEpoch is the epoch that the server's line shows: a replica's is its primary's.
+func (s *Server) lineEpoch() int64 {
+	if s.primary != "" {
+		return s.epochOf(s.primary)
+	}
+	return s.epoch
+}
+
+func (s *Server) epochOfLine(p *peer) int64 {
+	if p.primary != "" && p.primary != unknown {
+		return s.epochOf(p.primary)
+	}
+	return p.epoch
+}
+
+func slotText(ranges []engine.SlotRange) string {
+	var b strings.Builder
+	for _, r := range ranges {
+		if r.From == r.To {
+			fmt.Fprintf(&b, " %d", r.From)
+		} else {
+			fmt.Fprintf(&b, " %d-%d", r.From, r.To)
+		}
+	}
+	return b.String()
+}
+
+// info is the answer to INFO, all of the sections that are ever asked for.
+func (s *Server) info() string {
+	lines := []string{
+		"valkey_version:" + s.Version, fmt.Sprintf("uptime_in_seconds:%d", int(s.cluster.Line.Now().Sub(s.Born).Seconds())),
+		"loading:0", "paused_reason:" + s.pauseReason(),
+	}
+	if s.primary == "" {
+		lines = append(lines, "role:master", fmt.Sprintf("master_repl_offset:%d", s.copy.offset))
+	} else {
+		up, syncing := "down", 0
+		if s.copy.up {
+			up = "up"
+		} else if !s.copy.synced.IsZero() {
+			syncing = 1
+		}
+		lines = append(lines, "role:slave", "master_link_status:"+up, fmt.Sprintf("master_sync_in_progress:%d", syncing),
+			fmt.Sprintf("slave_repl_offset:%d", s.copy.offset))
+	}
+	return strings.Join(lines, "\r\n") + "\r\n"
+}
+
+func (s *Server) pauseReason() string {
+	if s.cluster.Line.Now().Before(s.pausedUntil) {
+		return "failover_in_progress"
+	}
+	return "none"
+}
+
+func (s *Server) clusterInfo() string {
+	state := "fail"
+	if s.ok {
+		state = "ok"
+	}
+	return fmt.Sprintf("cluster_state:%s\r\ncluster_current_epoch:%d\r\n", state, s.current)
+}
+
+func (s *Server) jobText() string {
+	var b strings.Builder
+	for _, j := range s.newestFirst() {
+		fmt.Fprintf(&b, "name\n%s\noperation\n%s\nslot_ranges\n%s\ntarget_node\n%s\nsource_node\n%s\nstate\n%s\nmessage\n%s\n",
+			j.name, j.operation(s), strings.TrimSpace(slotText(j.ranges)), j.target.ID, j.source.ID, j.state, j.message)
+	}
+	return b.String()
+}
+
+// look is all that a Snapshot holds of the server.
+func (s *Server) look(settings []string) *engine.Server {
+	now := s.cluster.Line.Now()
+	e := &engine.Server{
+		ID: s.ID, Version: s.Version, Role: engine.Primary, PrimaryID: s.primary, ClusterOK: s.ok, CurrentEpoch: s.current,
+		LinkUp: s.copy.up, Offset: s.copy.offset, Uptime: now.Sub(s.Born).Truncate(1e9), Keys: int64(len(s.copy.data)),
+		UsedMemory: 1 << 20, Peers: s.lookAtPeers(), Settings: map[string]string{},
+		Revision: hashOf(s.users, "_momento_revision"), ReplHash: sha(s.Password), ReplAccepts: hashesOf(s.users, "_momento_repl"),
+	}
+	if s.primary != "" {
+		e.Role = engine.Replica
+	}
+	for _, name := range settings {
+		if value, set := s.Settings[strings.ToLower(name)]; set {
+			e.Settings[name] = value
+		}
+	}
+	failed := false
+	for _, j := range s.newestFirst() {
+		newest := !failed && j.source == s && j.state == "failed"
+		failed = failed || newest
+		if newest || j.open() {
+			e.Migrations = append(e.Migrations, engine.SlotMigration{
+				Name: j.name, Export: j.source == s, Slots: j.ranges, SourceID: j.source.ID, TargetID: j.target.ID,
+				State: j.state, Message: j.message, Updated: j.updated.Truncate(1e9),
+			})
+		}
+	}
+	return e
+}
+
+func (s *Server) lookAtPeers() []engine.Peer {
+	slots := map[string][]engine.SlotRange{}
+	for _, seg := range s.slots {
+		slots[seg.id] = append(slots[seg.id], seg.SlotRange)
+	}
+	all := make([]engine.Peer, 0, len(s.peers)+1)
+	add := func(p engine.Peer) {
+		if p.Role = engine.Primary; p.PrimaryID != "" {
+			p.Role = engine.Replica
+		}
+		if p.PrimaryID == unknown {
+			p.PrimaryID = ""
+		}
+		p.Slots = slots[p.ID]
+		all = append(all, p)
+	}
+	add(engine.Peer{ID: s.ID, IP: s.IP, Myself: true, PrimaryID: s.primary, Epoch: s.lineEpoch(), Linked: true})
+	for _, p := range s.peers {
+		add(engine.Peer{
+			ID: p.id, IP: p.ip, PrimaryID: p.primary, Epoch: s.epochOfLine(p),
+			Suspected: p.pfail && !p.fail, Failed: p.fail, Linked: s.linked(p),
+		})
+	}
+	for _, m := range s.meeting {
+		all = append(all, engine.Peer{ID: handshakeID(m.ip), IP: m.ip, Handshake: true, Linked: true})
+	}
+	slices.SortFunc(all, func(a, b engine.Peer) int { return strings.Compare(a.ID, b.ID) })
+	return all
+}
+
+// hashesOf are the password hashes of a user in an ACL file, sorted.
+func hashesOf(users, name string) []string {
+	var hashes []string
+	for line := range strings.Lines(users) {
+		words := strings.Fields(line)
+		if len(words) < 2 || words[1] != name {
+			continue
+		}
+		for _, w := range words[2:] {
+			if hash, is := strings.CutPrefix(w, "#"); is {
+				hashes = append(hashes, hash)
+			}
+		}
+	}
+	slices.Sort(hashes)
+	return hashes
+}
+
+func hashOf(users, name string) string {
+	if hashes := hashesOf(users, name); len(hashes) == 1 {
+		return hashes[0]
+	}
+	return ""
+}
+
+func sha(text string) string {
+	if text == "" {
+		return ""
+	}
+	sum := sha256.Sum256([]byte(text))
+	return hex.EncodeToString(sum[:])
+}
+
+// configText is the answer to CONFIG GET.
+func (s *Server) configText(names []string) string {
+	var lines []string
+	for _, name := range slices.Sorted(maps.Keys(s.Settings)) {
+		if slices.Contains(names, name) {
+			lines = append(lines, name, s.Settings[name])
+		}
+	}
+	return strings.Join(lines, "\n")
+}

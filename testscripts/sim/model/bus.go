@@ -1,0 +1,274 @@
+package model
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"valkey.gomomento.com/operator/engine"
+)
+
+// A peer is what one server knows of another.
+type peer struct {
+	id, ip  string
+	primary string
+	epoch   int64
+	offset  int64
+	// next is when it is pinged next; asked is when it was pinged without an answer so far, zero when it owes none.
+	next, asked time.Time
+	pfail, fail bool
+	failedAt    time.Time
+	// reports are the times at which voters said that they do not reach it.
+	reports map[string]time.Time
+	// votedAt is when the server last voted for one who was to replace it.
+	votedAt time.Time
+	// learned are the versions of both sides at the last exchange.
+	learned [2]int
+}
+
+// unknown stands for the primary of a replica that is only known by gossip.
+const unknown = "-"
+
+func byPeerID(p *peer, id string) int { return strings.Compare(p.id, id) }
+
+// peer is what the server knows of the id, nil when nothing.
+func (s *Server) peer(id string) *peer {
+	if i, found := slices.BinarySearchFunc(s.peers, id, byPeerID); found {
+		return s.peers[i]
+	}
+	return nil
+}
+
+// tend is what a server does at every tick.
+func (s *Server) tend() {
+	now := s.cluster.Line.Now()
+	s.meeting = slices.DeleteFunc(s.meeting, func(m meeting) bool { return now.After(m.until) })
+	for _, p := range s.peers {
+		s.ping(p, now)
+	}
+	s.judge(now)
+	s.updateState(now)
+	s.stand(now)
+}
+
+// ping exchanges views with a peer when it is time to.
+func (s *Server) ping(p *peer, now time.Time) {
+	other := s.cluster.byID(p.id)
+	answers := other != nil && other.IP == p.ip && s.talksTo(other)
+	if now.Before(p.next) && (answers || p.asked.IsZero()) && !s.unlinked(p) {
+		return
+	}
+	// Every second a random one is pinged, and each at the latest after half the node timeout.
+	p.next = now.Add(min(s.timeout()/2, s.cluster.Line.Between(300*time.Millisecond, 1500*time.Millisecond, s.ID, p.id)))
+	if !answers {
+		if p.asked.IsZero() {
+			p.asked = now
+		}
+		return
+	}
+	other.receive(s)
+	s.receive(other)
+	p.asked, p.pfail = time.Time{}, false
+	s.absolve(p, now)
+}
+
+// unlinked says that the server knows its link to the peer to be broken: nobody listens there.
+func (s *Server) unlinked(p *peer) bool {
+	other := s.cluster.byID(p.id)
+	return other != nil && other.IP == p.ip && other.refuses() && !s.cluster.Net.Cut(s.Name, other.Name)
+}
+
+// broadcast sends the server's view to all that it reaches.
+func (s *Server) broadcast() {
+	for _, p := range slices.Clone(s.peers) {
+		if other := s.cluster.byID(p.id); other != nil && other.IP == p.ip && s.reaches(other) {
+			other.receive(s)
+		}
+	}
+}
+
+// receive takes in what another says of itself and of others. One that is not known is not listened to.
+func (s *Server) receive(from *Server) {
+	p := s.peer(from.ID)
+	if p == nil || p.ip != from.IP {
+		return
+	}
+	s.current = max(s.current, from.current)
+	if p.primary != from.primary || p.epoch != from.epoch {
+		p.primary, p.epoch = from.primary, from.epoch
+		s.version++
+	}
+	p.offset = from.copy.offset
+	if seen := [2]int{from.version, s.version}; p.learned != seen {
+		s.learnSlots(from)
+		s.collide(from)
+		p.learned = [2]int{from.version, s.version}
+	}
+	s.acquaint(from)
+	s.hearReports(from)
+}
+
+// learnSlots takes in the claims of a primary. What another holds by a higher epoch stays, and the one who claims it is told.
+func (s *Server) learnSlots(from *Server) {
+	if from.primary != "" {
+		return
+	}
+	for _, better := range s.learn(from.ID, from.epoch, from.slots.of(from.ID)) {
+		if p := s.peer(better); p != nil && s.reaches(from) {
+			from.update(p.id, p.epoch, s.slots.of(p.id))
+		} else if better == s.ID && s.reaches(from) {
+			from.update(s.ID, s.epoch, s.slots.of(s.ID))
+		}
+	}
+}
+
+// update takes in what a third has said of who owns slots by a higher epoch.
+func (s *Server) update(id string, epoch int64, slots []engine.SlotRange) {
+	p := s.peer(id)
+	if p == nil || p.epoch >= epoch && len(s.slots.of(id)) > 0 {
+		return
+	}
+	p.primary, p.epoch = "", max(p.epoch, epoch)
+	s.learn(id, epoch, slots)
+}
+
+// learn takes in claims and returns the ids of those who hold some of the slots by a higher epoch. A server that has lost
+// its last slot to one of its own shard, or to one that has got nothing else, becomes its replica, and so do its replicas
+// (clusterUpdateSlotsConfigWith).
+func (s *Server) learn(id string, epoch int64, claims []engine.SlotRange) (better []string) {
+	head := s.ID
+	if s.primary != "" {
+		head = s.primary
+	}
+	had, lost := s.slots.count(head), 0
+	for _, claim := range claims {
+		for _, part := range s.slots.within(claim) {
+			switch {
+			case part.id == id:
+			case part.id != "" && s.epochOf(part.id) >= epoch:
+				if !slices.Contains(better, part.id) {
+					better = append(better, part.id)
+				}
+			default:
+				if part.id == head {
+					lost += part.Len()
+				}
+				s.give(id, part.SlotRange)
+			}
+		}
+	}
+	switch {
+	case lost == 0:
+	case lost == had && (s.slots.count(id) == lost || s.inShardOf(id)):
+		s.follow(id)
+	case s.primary == "":
+		s.dropDirty()
+	}
+	return better
+}
+
+// inShardOf says that the server has the shard id of the other.
+func (s *Server) inShardOf(id string) bool {
+	other := s.cluster.byID(id)
+	return other != nil && other.shard == s.shard
+}
+
+// dropDirty throws away the keys of slots that are not its any more.
+func (s *Server) dropDirty() {
+	for key := range s.copy.data {
+		if s.slots.owner(key.Slot) != s.ID {
+			delete(s.copy.data, key)
+		}
+	}
+}
+
+// epochOf is the config epoch of an id in the server's view.
+func (s *Server) epochOf(id string) int64 {
+	if id == s.ID {
+		return s.epoch
+	}
+	if p := s.peer(id); p != nil {
+		return p.epoch
+	}
+	return 0
+}
+
+// collide gives one of two primaries with one epoch another.
+func (s *Server) collide(from *Server) {
+	if s.primary == "" && from.primary == "" && s.epoch == from.epoch && from.ID > s.ID {
+		s.current++
+		s.epoch = s.current
+		s.version++
+	}
+}
+
+// acquaint makes those known whom another knows, in the state in which it sees them. Gossip tells neither an epoch nor whom a
+// replica follows nor who holds which slots: that is for each to say of itself, and of the dead nobody does.
+func (s *Server) acquaint(from *Server) {
+	for _, p := range from.peers {
+		if p.id != s.ID && s.peer(p.id) == nil && !s.bans(p.id) {
+			primary := p.primary
+			if primary != "" {
+				primary = unknown
+			}
+			s.add(&peer{id: p.id, ip: p.ip, primary: primary, pfail: p.pfail, fail: p.fail})
+		}
+	}
+}
+
+func (s *Server) bans(id string) bool { return s.cluster.Line.Now().Before(s.banned[id]) }
+
+// meet begins a handshake with whoever is at the address.
+func (s *Server) meet(ip string) {
+	if slices.ContainsFunc(s.meeting, func(m meeting) bool { return m.ip == ip }) {
+		return
+	}
+	now := s.cluster.Line.Now()
+	s.meeting = append(s.meeting, meeting{ip: ip, until: now.Add(max(s.timeout(), time.Second))})
+	s.cluster.Line.After(s.cluster.Line.Between(5*time.Millisecond, 120*time.Millisecond, s.ID, ip), func() {
+		other := s.cluster.at(ip)
+		if other == nil || other == s || !s.runs() || !s.talksTo(other) {
+			return
+		}
+		s.meeting = slices.DeleteFunc(s.meeting, func(m meeting) bool { return m.ip == ip })
+		if s.bans(other.ID) {
+			return
+		}
+		s.admit(other)
+		other.admit(s)
+		s.receive(other)
+		other.receive(s)
+	})
+}
+
+// admit makes another known.
+func (s *Server) admit(other *Server) {
+	if p := s.peer(other.ID); p != nil {
+		p.ip = other.IP
+		return
+	}
+	s.add(&peer{id: other.ID, ip: other.IP, primary: other.primary, epoch: other.epoch})
+}
+
+func (s *Server) add(p *peer) {
+	p.reports = map[string]time.Time{}
+	at, _ := slices.BinarySearchFunc(s.peers, p.id, byPeerID)
+	s.peers = slices.Insert(s.peers, at, p)
+	s.version++
+}
+
+// forget drops a peer for a while, and lets the others do the same; told says that another has told to.
+func (s *Server) forget(id string, ttl time.Duration) {
+	i, found := slices.BinarySearchFunc(s.peers, id, byPeerID)
+	if !found || s.primary == id {
+		return
+	}
+	s.peers = slices.Delete(s.peers, i, i+1)
+	s.banned[id] = s.cluster.Line.Now().Add(ttl)
+	s.give("", s.slots.of(id)...)
+	for _, p := range slices.Clone(s.peers) {
+		if other := s.cluster.byID(p.id); other != nil && s.reaches(other) {
+			other.forget(id, ttl)
+		}
+	}
+}

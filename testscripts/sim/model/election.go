@@ -1,0 +1,198 @@
+package model
+
+import (
+	"slices"
+	"time"
+)
+
+const (
+	// mostWait is how long a replica waits at most before it stands for election, and as much again by chance; waitPart is
+	// how many times shorter than the node timeout it is (since 9.0).
+	mostWait = 500 * time.Millisecond
+	waitPart = 30
+	// rankWait is how much longer for each other replica that has more of the data.
+	rankWait = time.Second
+	// manualTimeout is how long a primary lets writes wait for a manual failover.
+	manualTimeout = 5 * time.Second
+	// voteTime is how long votes are on their way.
+	voteTime = 8 * time.Millisecond
+)
+
+// An election is a replica's wish to be primary.
+type election struct {
+	at    time.Time
+	epoch int64
+	asked bool
+	// forced says that voters need not think that the primary has failed.
+	forced bool
+	// agreed says that the primary has let writes wait for it.
+	agreed bool
+	until  time.Time
+}
+
+// stand begins, holds or gives up an election when it is time to (clusterHandleReplicaFailover).
+func (s *Server) stand(now time.Time) {
+	if s.primary == "" {
+		s.election = nil
+		return
+	}
+	if e := s.election; e != nil {
+		if now.After(e.until) {
+			s.election = nil
+		} else if !e.asked && !now.Before(e.at) {
+			s.askForVotes(e)
+		}
+		return
+	}
+	p := s.peer(s.primary)
+	if p == nil || !p.fail || s.slots.count(p.id) == 0 {
+		return
+	}
+	least := min(mostWait, s.timeout()/waitPart)
+	wait := s.cluster.Line.Between(least, 2*least, "election", s.ID) + time.Duration(s.rank())*rankWait
+	patience := max(2*s.timeout(), 2*time.Second)
+	s.election = &election{at: now.Add(wait), until: now.Add(wait + 2*patience)}
+}
+
+// rank counts the other replicas of its primary that have more of the data.
+func (s *Server) rank() int {
+	n := 0
+	for _, p := range s.peers {
+		if p.primary == s.primary && p.offset > s.copy.offset {
+			n++
+		}
+	}
+	return n
+}
+
+// askForVotes holds an election. An automatic one needs a failed primary still.
+func (s *Server) askForVotes(e *election) {
+	p := s.peer(s.primary)
+	if p == nil || !e.forced && !p.fail {
+		s.election = nil
+		return
+	}
+	e.asked = true
+	s.current++
+	e.epoch = s.current
+	votes, voters := 0, s.voters()
+	for _, id := range voters {
+		if v := s.cluster.byID(id); v != nil && s.talksTo(v) && v.vote(s, e) {
+			votes++
+		}
+	}
+	if votes < len(voters)/2+1 {
+		return
+	}
+	s.cluster.Line.After(voteTime, func() {
+		if s.runs() && s.election == e && s.primary != "" {
+			s.cluster.Succeeded(s, e.agreed)
+			s.promote(e.epoch)
+		}
+	})
+}
+
+// vote says whether the server votes for a replica (clusterSendFailoverAuthIfNeeded).
+func (s *Server) vote(r *Server, e *election) bool {
+	s.current = max(s.current, e.epoch)
+	candidate := s.peer(r.ID)
+	if !s.isVoter() || candidate == nil || candidate.primary == "" || s.voted >= e.epoch {
+		return false
+	}
+	now := s.cluster.Line.Now()
+	old := s.peer(candidate.primary)
+	if candidate.primary != s.ID {
+		// Since 8.1 a manual failover is not held up by a vote of a short while ago.
+		if old == nil || !e.forced && (!old.fail || old.votedSince(now.Add(-2*s.timeout()))) {
+			return false
+		}
+	}
+	for _, claim := range r.slots.of(r.primary) {
+		for _, part := range s.slots.within(claim) {
+			if part.id != "" && s.epochOf(part.id) > r.epochOf(r.primary) {
+				return false
+			}
+		}
+	}
+	if old != nil {
+		old.votedAt = now
+	}
+	s.voted = e.epoch
+	return true
+}
+
+func (p *peer) votedSince(t time.Time) bool { return p != nil && p.votedAt.After(t) }
+
+// promote makes the replica primary in the place of its primary.
+func (s *Server) promote(epoch int64) {
+	old := s.primary
+	s.primary, s.epoch, s.election = "", epoch, nil
+	s.current = max(s.current, epoch)
+	s.copy.lead(s)
+	s.give(s.ID, s.slots.of(old)...)
+	s.ok = true
+	s.broadcast()
+}
+
+// takeOver promotes without any vote (CLUSTER FAILOVER TAKEOVER).
+func (s *Server) takeOver() {
+	s.bumpEpoch()
+	s.promote(s.epoch)
+	s.updateState(s.cluster.Line.Now())
+}
+
+// bumpEpoch gives the server an epoch above all that it knows, without asking anyone.
+func (s *Server) bumpEpoch() {
+	highest := max(s.current, s.epoch)
+	for _, p := range s.peers {
+		highest = max(highest, p.epoch)
+	}
+	if s.epoch == 0 || s.epoch != highest {
+		s.current = highest + 1
+		s.epoch = s.current
+		s.version++
+	}
+}
+
+// handOver is the coordinated failover to the replica: its primary lets writes wait until the replica has all of them.
+func (s *Server) handOver() {
+	now := s.cluster.Line.Now()
+	old := s.cluster.byID(s.primary)
+	s.election = &election{at: now.Add(manualTimeout), until: now.Add(manualTimeout), forced: true}
+	if !s.talksTo(old) || old.primary != "" {
+		return
+	}
+	e := s.election
+	old.pausedUntil = now.Add(manualTimeout)
+	s.cluster.Line.After(2*time.Millisecond+s.Lag, func() { s.caughtUp(old, e) })
+}
+
+// caughtUp holds the election of a coordinated failover once nothing is missing.
+func (s *Server) caughtUp(old *Server, e *election) {
+	if s.election != e || !s.runs() || !s.copy.up || !s.talksTo(old) || s.copy.stream != old.copy.stream {
+		return
+	}
+	s.copy.drain(s)
+	e.agreed = true
+	s.askForVotes(e)
+}
+
+// forceFailover stands for election at once (CLUSTER FAILOVER FORCE).
+func (s *Server) forceFailover() {
+	now := s.cluster.Line.Now()
+	s.election = &election{at: now, until: now.Add(manualTimeout), forced: true}
+	s.askForVotes(s.election)
+}
+
+// follow makes the server a replica of another.
+func (s *Server) follow(id string) {
+	s.give("", s.slots.of(s.ID)...)
+	s.primary, s.election, s.pausedUntil = id, nil, time.Time{}
+	s.copy.lose()
+	if other := s.cluster.byID(id); other != nil {
+		s.shard = other.shard
+	}
+	s.jobs = slices.DeleteFunc(s.jobs, func(j *job) bool { return j.open() && j.target == s })
+	s.version++
+	s.broadcast()
+}

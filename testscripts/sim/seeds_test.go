@@ -1,0 +1,32 @@
+package sim
+
+import (
+	"flag"
+	"fmt"
+	"strings"
+	"testing"
+)
+
+var (
+	seeds  = flag.Int("seeds", 20, "how many seeds are run")
+	first  = flag.Int("first", 1, "the first seed")
+	shards = flag.Int("shards", 3, "how many shards a seed's cluster begins with")
+)
+
+// TestSeeds runs what seeds make up. One that fails prints its script, which replays it as a file of scripts.
+func TestSeeds(t *testing.T) {
+	program := load(t)
+	for seed := *first; seed < *first+*seeds; seed++ {
+		t.Run(fmt.Sprint(seed), func(t *testing.T) {
+			t.Parallel()
+			script := scriptOf(uint64(seed), *shards)
+			told := play(t, program, script)
+			for _, f := range told.faults {
+				t.Error(f)
+			}
+			if t.Failed() {
+				t.Logf("the script:\n%s\nwhat happened:\n%s", script, strings.Join(told.trace, "\n"))
+			}
+		})
+	}
+}
