@@ -52,8 +52,8 @@ func (c *comparison) whole(f *Facts) bool {
 	copies := 0
 	for _, s := range c.everyShard() {
 		staying := len(slices.DeleteFunc(slices.Clone(s.copies), podGoes))
-		leaves := s.index >= c.target.Shards
-		if !leaves && staying != c.target.perShard() || leaves && s.primary != nil && staying < c.target.perShard() {
+		departs := s.index >= c.target.Shards
+		if !departs && staying != c.target.perShard() || departs && s.primary != nil && staying < c.target.perShard() {
 			return false
 		}
 		copies += staying
