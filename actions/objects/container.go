@@ -2,7 +2,6 @@ package objects
 
 import (
 	"fmt"
-	"strconv"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
@@ -28,7 +27,9 @@ const (
 const (
 	probePeriodSeconds  = 10
 	probeTimeoutSeconds = 5
-	probeFailures       = 5
+	// probePatience is shorter, in seconds, so that the probe ends by itself.
+	probePatience = 4
+	probeFailures = 5
 )
 
 // secretMode lets the Pod's group read Secrets and users.acl, which holds hashes, and nobody else.
@@ -76,22 +77,26 @@ func containerPort(name string, port int32) corev1.ContainerPort {
 
 // liveness finds servers that hang, and nothing else.
 //
-// It fails only when valkey-cli is still waiting at the timeout. Whatever the
+// It fails only when valkey-cli has waited for probePatience in vain. Whatever the
 // server answers is life: NOAUTH, LOADING, BUSY, also hanging up because it has
 // too many clients or showing a certificate that has expired; valkey-cli ends
-// with an error on the last two, hence the "|| true". A server whose port
-// refuses has ended or has not begun, and its container's state says so.
+// with an error on the last two. A server whose port refuses has ended or has not
+// begun, and its container's state says so.
+//
+// timeout ends valkey-cli, and tells by 124 that it did, in BusyBox by 143. To leave
+// that to the kubelet does not work: a container runtime ends the shell alone, and
+// waits for valkey-cli, which holds the shell's output, for ever.
 //
 // So it needs no password: one in the environment would be a secret too many,
 // and a wrong one after each rotation.
 func liveness(tls bool) *corev1.Probe {
-	cli := "valkey-cli -p " + strconv.Itoa(ClientPort)
+	cli := fmt.Sprintf("timeout %d valkey-cli -p %d", probePatience, ClientPort)
 	if tls {
 		cli += " --tls --cacert " + tlsDir + "/ca.crt"
 	}
 	return &corev1.Probe{
 		ProbeHandler: corev1.ProbeHandler{
-			Exec: &corev1.ExecAction{Command: []string{"sh", "-c", cli + " ping || true"}},
+			Exec: &corev1.ExecAction{Command: []string{"sh", "-c", cli + " ping; case $? in 124|143) exit 1; esac"}},
 		},
 		PeriodSeconds:    probePeriodSeconds,
 		TimeoutSeconds:   probeTimeoutSeconds,
