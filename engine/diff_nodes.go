@@ -27,8 +27,7 @@ func (c *comparison) sortNode(n *Node, f *NodeFacts) {
 			f.Dead = append(f.Dead, n.Name)
 		}
 	case n.Lifecycle == Leaving:
-		// What is left of it goes by itself, unless its server hangs: until it has ended its Pod is not deleted.
-		if n.Pod != nil && !podGoes(n) && !c.hears(n) {
+		if c.hanging(n) {
 			f.Hanging = append(f.Hanging, n.Name+reason(silence(n)))
 		}
 	case !c.joined(n) && c.outdated(n):
@@ -43,6 +42,11 @@ func (c *comparison) sortNode(n *Node, f *NodeFacts) {
 		f.Unsettled = append(f.Unsettled, n.Name)
 	}
 }
+
+// hanging says that a node which leaves waits for its server. What is left of
+// others goes by itself; the Pod of a server that hangs is not deleted until it
+// has ended.
+func (c *comparison) hanging(n *Node) bool { return n.Pod != nil && !podGoes(n) && !c.hears(n) }
 
 // parting says that all has been done to remove the node, and its Pod's end is all that is waited for.
 func parting(n *Node) bool { return n.Deleting && podGoes(n) }

@@ -139,20 +139,14 @@ func (b *bench) form() error {
 func cmdEdit(ts *testscript.TestScript, _ bool, args []string) {
 	w, value := at(ts).world, strings.Join(args[1:], " ")
 	switch args[0] {
-	case "paused":
-		w.Cluster.Paused = value == "true"
-	case "deleting":
-		w.Cluster.Deleting = true
+	case "paused", "deleting", "kept", "rotation":
+		w.editCluster(ts, args[0], value)
 	case "fleet":
 		w.RollHeld = value
 	case "unnoticed":
 		w.unnoticed, w.doubted = value == "true" || value == "doubted", value == "doubted"
 	case "users":
 		w.users = value
-	case "kept":
-		w.Cluster.Kept = topologyOf(ts, value)
-	case "rotation":
-		w.Cluster.Rotation = value
 	case "secret":
 		w.editSecret(ts, value)
 	case "mounted":
@@ -167,6 +161,20 @@ func cmdEdit(ts *testscript.TestScript, _ bool, args []string) {
 		w.editNode(w.node(args[1]), args)
 	default:
 		w.editDesired(ts, args[0], value)
+	}
+}
+
+// editCluster changes what the ValkeyCluster says of itself.
+func (w *world) editCluster(ts *testscript.TestScript, field, value string) {
+	switch field {
+	case "paused":
+		w.Cluster.Paused = value == "true"
+	case "deleting":
+		w.Cluster.Deleting = true
+	case "kept":
+		w.Cluster.Kept = topologyOf(ts, value)
+	case "rotation":
+		w.Cluster.Rotation = value
 	}
 }
 

@@ -277,8 +277,7 @@ func (w *world) createsTooMuch(a *actions.CreateNodes) string {
 	fit := map[int]int{}
 	for i := range w.Nodes {
 		n := &w.Nodes[i]
-		gone := n.Pod == nil || n.Pod.Ended() || n.Pod.Deleting || n.Pod.Cordoned || n.Pod.HostLost || n.Deleting
-		if !gone && (w.desired.Problem != "" || n.Spec.Image == w.desired.Node.Image) {
+		if stays(n) && (w.desired.Problem != "" || n.Spec.Image == w.desired.Node.Image) {
 			fit[n.ShardIndex]++
 		}
 	}
@@ -288,6 +287,12 @@ func (w *world) createsTooMuch(a *actions.CreateNodes) string {
 		}
 	}
 	return ""
+}
+
+// stays says that nothing speaks against the node's Pod.
+func stays(n *engine.Node) bool {
+	p := n.Pod
+	return p != nil && !p.Ended() && !p.Deleting && !p.Cordoned && !p.HostLost && !n.Deleting
 }
 
 // failsOverToTheUnready: an orderly failover needs a primary that lives and a
