@@ -208,8 +208,16 @@ func (w *World) quiet() bool {
 	return true
 }
 
-// atRest says that no operator has anything to do, and nobody waits for anything.
+// atRest says that for a second now no operator has had anything to do: what it did last has come back by every watch.
 func (w *World) atRest() bool {
+	if !w.idle() {
+		w.restless = w.line.Now()
+	}
+	return w.line.Now().Sub(w.restless) > time.Second+w.stale
+}
+
+// idle says that no operator has anything to do, and that nobody waits for anything.
+func (w *World) idle() bool {
 	for _, o := range w.operators {
 		if !o.dead && !o.idle {
 			return false
