@@ -89,7 +89,7 @@ func (w *World) startOperator(name string) {
 		}
 	}
 	o.loop = o.newLoop()
-	o.at = w.line.Now()
+	o.at = w.line.Now().Add(time.Millisecond)
 	w.operators = append(w.operators, o)
 	w.line.LetGo()
 	go o.run()

@@ -28,6 +28,7 @@ func verbs() map[string]verb {
 		"cluster":  {"SHARDS REPLICAS: a cluster is asked for, and an operator starts", (*World).doCluster},
 		"tick":     {"DURATION: time passes", (*World).doTick},
 		"settle":   {"[DURATION]: time passes until nobody has anything to do, at most so long; then all must be well", (*World).doSettle},
+		"rest":     {"time passes until nobody has anything to do", (*World).doRest},
 		"kill":     {"WHO: the process ends at once", onServer((*model.Server).Kill, true)},
 		"hang":     {"WHO: the process stops executing", onServer((*model.Server).Hang, true)},
 		"resume":   {"WHO: a process that hangs goes on", onServer((*model.Server).Resume, false)},
@@ -42,6 +43,7 @@ func verbs() map[string]verb {
 		"stale":    {"DURATION: what operators hear of Kubernetes is so old", (*World).doStale},
 		"flaky":    {"PERCENT: so many requests and replies are lost", (*World).doFlaky},
 		"operator": {"kill|start NAME: an operator ends or starts; a second one may run beside the first", (*World).doOperator},
+		"order":    {"WHO WHO COMMAND…: a command that no rule has decided, as by an operator gone wrong; @primary/0 stands for an id", (*World).doOrder},
 		"fired":    {"RULE…: these rules have decided something", (*World).doFired},
 		"never":    {"RULE…: these rules have decided nothing", (*World).doNever},
 		"writes":   {"LOST: at most so many acknowledged writes are lost", (*World).doWrites},
@@ -61,9 +63,9 @@ func (w *World) run(script string) error {
 		if !known {
 			return fmt.Errorf("%q: there is no such verb", line)
 		}
-		if fields[0] != "tick" {
-			w.judge.tell("# %s", line)
-		}
+		w.line.Hold()
+		w.judge.tell("# %s", line)
+		w.line.LetGo()
 		if err := v.do(w, fields[1:]); err != nil {
 			return fmt.Errorf("%q: %w", line, err)
 		}
@@ -161,6 +163,15 @@ const (
 	spreads = 4
 )
 
+func (w *World) doRest([]string) error {
+	if !w.pass(settleLimit, w.atRest) {
+		w.line.Hold()
+		defer w.line.LetGo()
+		w.judge.accuse("not at rest after %s: %s", settleLimit, w.unrest())
+	}
+	return nil
+}
+
 func (w *World) doSettle(args []string) error {
 	limit := settleLimit
 	if len(args) > 0 {
@@ -208,8 +219,16 @@ func (w *World) quiet() bool {
 	return true
 }
 
-// atRest says that no operator has anything to do, and nobody waits for anything.
+// atRest says that for a second now no operator has had anything to do: what it did last has come back by every watch.
 func (w *World) atRest() bool {
+	if !w.idle() {
+		w.restless = w.line.Now()
+	}
+	return w.line.Now().Sub(w.restless) > time.Second+w.stale
+}
+
+// idle says that no operator has anything to do, and that nobody waits for anything.
+func (w *World) idle() bool {
 	for _, o := range w.operators {
 		if !o.dead && !o.idle {
 			return false
@@ -422,6 +441,27 @@ func (w *World) doOperator(args []string) error {
 		w.startOperator(args[1])
 	}
 	return nil
+}
+
+func (w *World) doOrder(args []string) error {
+	return w.held(func() error {
+		s, err := w.who(args[:2])
+		if err != nil || s == nil {
+			return err
+		}
+		command := args[2:]
+		for i, word := range command {
+			if named, is := strings.CutPrefix(word, "@"); is {
+				if other, err := w.who(strings.Split(named, "/")); err == nil && other != nil {
+					command[i] = other.ID
+				}
+			}
+		}
+		if err := s.Order("operator-0", command); err != nil {
+			w.judge.tell("refused: %v", err)
+		}
+		return nil
+	})
 }
 
 func (w *World) doFired(rules []string) error {

@@ -23,13 +23,16 @@ func scriptOf(seed uint64, shards int) string {
 	d.line("seed %d", seed)
 	d.line("cluster %d %d", d.shards, d.replicas)
 	if d.one(8) > 0 {
-		d.line("settle")
+		d.line("rest")
 	}
-	for range 1 + d.one(2) {
+	for range d.one(2) {
 		d.round()
 		d.line("heal")
-		d.line("settle")
+		d.line("rest")
 	}
+	d.round()
+	d.line("heal")
+	d.line("settle")
 	return d.String()
 }
 

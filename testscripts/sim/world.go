@@ -58,6 +58,8 @@ type World struct {
 	broken  float64        // which part of requests to the API server fails
 	bad     map[string]bool
 	started time.Time
+	// restless is when somebody last had something to do.
+	restless time.Time
 }
 
 func newWorld(program *Program, seed uint64) *World {

@@ -153,7 +153,7 @@ func (m *Machines) zone(host string) string {
 // start runs a Pod's container.
 func (m *Machines) start(name string, uid types.UID) {
 	pod := m.pod(name, uid)
-	if pod == nil || m.down[pod.Spec.NodeName] || pod.DeletionTimestamp != nil {
+	if pod == nil || m.down[pod.Spec.NodeName] || pod.DeletionTimestamp != nil || pod.Status.Phase != corev1.PodPending {
 		return
 	}
 	m.made++

@@ -240,6 +240,14 @@ func (s *Server) shutDown(args []string) error {
 	return errEnds
 }
 
+// Order carries out a command of an operator's, and says what is refused.
+func (s *Server) Order(operator string, command []string) error {
+	if _, err := s.do(operator, command); err != nil && !errors.Is(err, errEnds) {
+		return err
+	}
+	return nil
+}
+
 // reply is what the command gets.
 func (s *Server) reply(operator string, command []string) (actions.Reply, error) {
 	text, err := s.do(operator, command)

@@ -65,6 +65,7 @@ func (j *job) advance() {
 		j.ended("failed", "Connection lost to target")
 	case j.source.talksTo(j.target) && (j.target.primary != "" || !slices.Contains(j.target.jobs, j)):
 		j.ended("failed", "A failover occurred during slot import")
+	case j.source.talksTo(j.target) && !j.source.ok: // Who was among a minority may have been replaced.
 	case j.source.talksTo(j.target) && !now.Before(j.ends):
 		j.finish()
 	case j.source.talksTo(j.target):
