@@ -23,6 +23,11 @@ func (s *shop) dies(names ...string) {
 	}
 }
 
+// unlink lets a replica lose its link to its primary.
+func (s *shop) unlink(name string) {
+	s.inform(name, strings.Replace(wellReplicated, "link_status:up", "link_status:down", 1))
+}
+
 // hangs lets a server say nothing more.
 func (s *shop) hangs(name string) {
 	s.servers[name].down, s.servers[name].silence = true, errors.New("timeout")
@@ -37,13 +42,20 @@ func TestForceFailover(t *testing.T) {
 	}{
 		"its port refuses, and most have lost it": {told: order},
 		"its container has ended": {
-			change: func(t *testing.T, s *shop) { s.hangs("a"); s.endPod(t, "a") }, told: order,
+			change: func(t *testing.T, s *shop) { s.hangs("a"); s.endPod(t, "a"); s.unlink("d") }, told: order,
 		},
 		"its Pod is gone": {
-			change: func(t *testing.T, s *shop) { s.hangs("a"); s.losePod(t, "a") }, told: order,
+			change: func(t *testing.T, s *shop) { s.hangs("a"); s.losePod(t, "a"); s.unlink("d") }, told: order,
+		},
+		"its Pod is gone, and it serves on": {
+			change: func(t *testing.T, s *shop) { s.hangs("a"); s.losePod(t, "a") }, told: []string{"d: CLUSTER FAILOVER"},
+		},
+		"its kubelet saw it end, and the replica has yet to notice": {
+			change: func(t *testing.T, s *shop) { s.hangs("a"); s.witnessEnd(t, "a") }, told: order,
 		},
 		"its node is gone": {
-			change: func(_ *testing.T, s *shop) { s.hangs("a") }, plan: func(p *engine.Succession) { p.Primary = "" }, told: order,
+			change: func(_ *testing.T, s *shop) { s.hangs("a"); s.unlink("d") },
+			plan:   func(p *engine.Succession) { p.Primary = "" }, told: order,
 		},
 		"it does not answer":          {change: func(_ *testing.T, s *shop) { s.hangs("a") }},
 		"it answers":                  {change: func(_ *testing.T, s *shop) { s.servers["a"].down = false }},
@@ -56,7 +68,14 @@ func TestForceFailover(t *testing.T) {
 			},
 		},
 		"another has succeeded": {
+			change: func(_ *testing.T, s *shop) {
+				s.sees("c", line("id-a", "master,fail", "-", 1, "disconnected"))
+				s.sees("c", line("id-b", "master", "-", 5, "connected", "0-10922"))
+			},
+		},
+		"a server that came later never heard of its slots": {
 			change: func(_ *testing.T, s *shop) { s.sees("c", line("id-a", "master,fail", "-", 1, "disconnected")) },
+			told:   order,
 		},
 		"the replica has succeeded": {
 			change: func(_ *testing.T, s *shop) { s.sees("d", line("id-d", "myself,master", "-", 4, "connected", "0-5460")) },
@@ -153,7 +172,14 @@ func TestTakeOver(t *testing.T) {
 			},
 		},
 		"another has succeeded": {
+			change: func(_ *testing.T, s *shop) {
+				s.sees("c", line("id-a", "master,fail", "-", 1, "disconnected"))
+				s.sees("c", line("id-b", "master", "-", 5, "connected", "0-10922"))
+			},
+		},
+		"a server that came later never heard of its slots": {
 			change: func(_ *testing.T, s *shop) { s.sees("c", line("id-a", "master,fail", "-", 1, "disconnected")) },
+			told:   hurried("c", "d"),
 		},
 		"another replica has more of its writes": {change: func(_ *testing.T, s *shop) { s.addReplica("e", "101") }},
 		"another server answers for the replica": {plan: func(p *engine.Succession) { p.ID = "id-x" }},

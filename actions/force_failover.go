@@ -17,6 +17,10 @@ import (
 //
 // A majority of the primaries still has to vote for it, so that a mistake of the
 // operator alone cannot give a shard two primaries.
+//
+// That a Pod is gone, deleted by force, is no sign that its server is: a kubelet
+// ends it a second later. As long as the replica hears it, it is asked for an
+// orderly failover, which loses nothing.
 type ForceFailover struct {
 	Succession engine.Succession `expr:"succession"`
 }
@@ -34,12 +38,22 @@ func (a *ForceFailover) Execute(ctx context.Context, env Env) error {
 	if replica == nil || !heard.electable(replica) {
 		return nil
 	}
-	dead, err := certainlyDead(ctx, env, heard, silences, a.Succession)
-	if err != nil || !dead {
+	f, err := fateOf(ctx, env, a.Succession.Primary)
+	switch {
+	case err != nil:
 		return err
+	case f == struckOff && replica.hearsPrimary():
+		return succeed(ctx, env, a.Succession)
+	case f == notEnded && !(errors.Is(silences[a.Succession.Primary], syscall.ECONNREFUSED) && heard.haveLost(replica, a.Succession.PrimaryID)):
+		return nil
+	default:
+		return succeed(ctx, env, a.Succession, "FORCE")
 	}
-	return succeed(ctx, env, a.Succession, "FORCE")
 }
+
+// hearsPrimary says that the replica's link to its primary stands. The primary then still serves clients, and what it
+// acknowledges must not be left behind.
+func (v *voice) hearsPrimary() bool { return infoField(v.info, "master_link_status") == "up" }
 
 // heir is the voice of the replica that is to succeed, as long as the primary
 // does not answer, nobody has seen another in its place, and no other replica has
@@ -88,25 +102,15 @@ func (v *voice) offset() int64 {
 	return n
 }
 
-// certainlyDead says that the primary's server has ended for good, or that its
-// port refuses connections while most primaries have lost their link to it.
-func certainlyDead(
-	ctx context.Context, env Env, heard voices, silences map[string]error, s engine.Succession,
-) (bool, error) {
-	if f, err := fateOf(ctx, env, s.Primary); f != notEnded || err != nil {
-		return f != notEnded, err
-	}
-	if !errors.Is(silences[s.Primary], syscall.ECONNREFUSED) {
-		return false, nil
-	}
-	replica := heard.of(s.ID)
+// haveLost says that most of the voters that the replica knows have lost their link to its primary.
+func (vs voices) haveLost(replica *voice, primaryID string) bool {
 	voters, lost := replica.voters(), 0
 	for _, voter := range voters {
-		if v := heard.of(voter.id); v != nil {
-			if dead, known := v.member(s.PrimaryID); known && (!dead.linked || dead.is("fail")) {
+		if v := vs.of(voter.id); v != nil {
+			if dead, known := v.member(primaryID); known && (!dead.linked || dead.is("fail")) {
 				lost++
 			}
 		}
 	}
-	return lost > len(voters)/2, nil
+	return lost > len(voters)/2
 }
