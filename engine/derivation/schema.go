@@ -1,0 +1,78 @@
+package derivation
+
+import (
+	"fmt"
+	"io/fs"
+	"slices"
+	"strconv"
+	"strings"
+
+	"cuelang.org/go/cue"
+	"cuelang.org/go/cue/cuecontext"
+	cueerrors "cuelang.org/go/cue/errors"
+	"cuelang.org/go/cue/token"
+)
+
+// A Schema checks single manifests, as `cue vet` does with the package cue/vet. It is not safe for concurrent use.
+type Schema struct {
+	context *cue.Context
+	object  cue.Value
+}
+
+// LoadSchema compiles the schema of the CUE module in fsys, whose root is cue/.
+func LoadSchema(fsys fs.FS) (*Schema, error) {
+	ctx := cuecontext.New()
+	v, err := compile(ctx, fsys, "vet", nil)
+	if err != nil {
+		return nil, fmt.Errorf("load the schema: %w", err)
+	}
+	return &Schema{ctx, v.LookupPath(cue.ParsePath("#Object"))}, nil
+}
+
+// Check says what is wrong with a manifest by itself, in no order.
+func (s *Schema) Check(m Manifest) []Fault {
+	faults := slices.Clone(m.slips)
+	for _, e := range cueerrors.Errors(s.object.Unify(m.value).Validate(cue.Concrete(true))) {
+		faults = append(faults, m.fault(e))
+	}
+	return faults
+}
+
+// fault is an error of CUE at its place in the manifest: CUE also names places of the schema, which help nobody here.
+func (m Manifest) fault(e cueerrors.Error) Fault {
+	path := slices.DeleteFunc(slices.Clone(e.Path()), func(label string) bool { return strings.HasPrefix(label, "#") })
+	format, args := e.Msg()
+	f := Fault{At: m.At(unquoted(path)...), Field: strings.Join(path, "."), Said: fmt.Sprintf(format, args...)}
+	for _, pos := range append([]token.Pos{e.Position()}, e.InputPositions()...) {
+		if pos.Filename() == m.start.File && pos.Line() > 0 {
+			f.At = placeOf(pos)
+			break
+		}
+	}
+	return f
+}
+
+// unquoted are labels without the quotes that CUE puts around some.
+func unquoted(labels []string) []string {
+	plain := make([]string, len(labels))
+	for i, label := range labels {
+		plain[i] = label
+		if text, err := strconv.Unquote(label); err == nil {
+			plain[i] = text
+		}
+	}
+	return plain
+}
+
+// fields is the path that labels make: those of digits lead into lists.
+func fields(labels []string) cue.Path {
+	selectors := make([]cue.Selector, len(labels))
+	for i, label := range labels {
+		if n, err := strconv.Atoi(label); err == nil && n >= 0 {
+			selectors[i] = cue.Index(n)
+		} else {
+			selectors[i] = cue.Str(label)
+		}
+	}
+	return cue.MakePath(selectors...)
+}
