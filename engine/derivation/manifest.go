@@ -92,13 +92,15 @@ func (m Manifest) Ours() bool {
 	return group == v1alpha1.GroupVersion.Group || m.APIVersion == "" && strings.HasPrefix(m.Kind, "Valkey")
 }
 
-// Decode fills an object of the API with the manifest.
+// Decode fills an object of the API with the manifest. It refuses fields that the object does not have.
 func (m Manifest) Decode(into any) error {
 	content, err := m.value.MarshalJSON()
-	if err == nil {
-		err = json.Unmarshal(content, into)
-	}
 	if err != nil {
+		return fmt.Errorf("decode %s %s: %w", m.Kind, m.Name, err)
+	}
+	decoder := json.NewDecoder(bytes.NewReader(content))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(into); err != nil {
 		return fmt.Errorf("decode %s %s: %w", m.Kind, m.Name, err)
 	}
 	return nil

@@ -25,7 +25,11 @@ func (d *Deriver) Review(in Input) (problems, warnings []Finding, err error) {
 	defer d.evaluating.Unlock()
 	filled := fill(in)
 	if reason, problem := d.program.unfit(in, filled); problem != "" {
-		return append([]Finding{{Reason: reason, Message: problem}}, d.program.violations(subjectOf(in))...), nil, nil
+		unfit := Finding{Reason: reason, Message: problem, Field: "spec.configRef"}
+		if n := len(in.Chain.Configs); n > 0 && in.Chain.Problem != "" {
+			unfit.Config, unfit.Field = in.Chain.Configs[n-1].Name, "spec.baseRef"
+		}
+		return append([]Finding{unfit}, d.program.violations(subjectOf(in))...), nil, nil
 	}
 	out, err := d.program.run(filled)
 	if err != nil {
