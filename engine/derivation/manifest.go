@@ -11,6 +11,7 @@ import (
 
 	"cuelang.org/go/cue"
 	"cuelang.org/go/cue/ast"
+	"cuelang.org/go/cue/token"
 	cuejson "cuelang.org/go/encoding/json"
 	cueyaml "cuelang.org/go/encoding/yaml"
 
@@ -24,8 +25,7 @@ type Manifest struct {
 	value cue.Value
 	// start is where its document starts.
 	start Place
-	// slips are what Kubernetes reads in another way than CUE, or refuses to read.
-	slips []Fault
+	slips slips
 }
 
 // Manifests reads all documents of a YAML or JSON file; the items of a List are manifests, too. Documents that are no
@@ -41,7 +41,7 @@ func (s *Schema) Manifests(file string, content []byte) ([]Manifest, *Fault) {
 		if err != nil {
 			return all, syntaxFault(file, err)
 		}
-		slips := slipsOf(expr, content)
+		slips := mend(expr, content)
 		value := s.context.BuildExpr(expr)
 		if err := value.Err(); err != nil {
 			return all, syntaxFault(file, err)
@@ -61,7 +61,7 @@ func documents(file string, content []byte) func() (ast.Expr, error) {
 }
 
 // manifests are the one object of a document, or those of its List.
-func manifests(value cue.Value, slips []Fault) []Manifest {
+func manifests(value cue.Value, slips slips) []Manifest {
 	m := Manifest{
 		APIVersion: text(value, "apiVersion"), Kind: text(value, "kind"),
 		Namespace: text(value, "metadata", "namespace"), Name: text(value, "metadata", "name"),
@@ -72,8 +72,8 @@ func manifests(value cue.Value, slips []Fault) []Manifest {
 	}
 	var all []Manifest
 	items, err := m.find("items").List()
-	for err == nil && items.Next() {
-		all = append(all, manifests(items.Value(), nil)...)
+	for i := 0; err == nil && items.Next(); i++ {
+		all = append(all, manifests(items.Value(), slips.under(fmt.Sprintf("items.%d", i)))...)
 	}
 	return all
 }
@@ -109,11 +109,19 @@ func (m Manifest) Decode(into any) error {
 // At is where the field at path stands, or the nearest field around it.
 func (m Manifest) At(path ...string) Place {
 	for n := len(path); n > 0; n-- {
-		if pos := m.find(path[:n]...).Pos(); pos.Line() > 0 {
-			return placeOf(pos)
+		if found := m.find(path[:n]...); found.Exists() {
+			return placeOf(valuePos(found))
 		}
 	}
 	return m.start
+}
+
+// valuePos is where a value stands, not the name of its field.
+func valuePos(v cue.Value) token.Pos {
+	if field, ok := v.Source().(*ast.Field); ok {
+		return field.Value.Pos()
+	}
+	return v.Pos()
 }
 
 // find is the value at path. Lists are followed by their indices in digits.

@@ -31,7 +31,7 @@ func LoadSchema(fsys fs.FS) (*Schema, error) {
 
 // Check says what is wrong with a manifest by itself, in no order.
 func (s *Schema) Check(m Manifest) []Fault {
-	faults := slices.Clone(m.slips)
+	faults := slices.Clone(m.slips.twice)
 	for _, e := range cueerrors.Errors(s.object.Unify(m.value).Validate(cue.Concrete(true))) {
 		faults = append(faults, m.fault(e))
 	}
@@ -49,7 +49,23 @@ func (m Manifest) fault(e cueerrors.Error) Fault {
 			break
 		}
 	}
+	if word := m.bare(f.At, unquoted(path)); word != "" && strings.HasPrefix(f.Said, "must ") {
+		f.Said = fmt.Sprintf("must be a string: write %q in quotes", word)
+	}
 	return f
+}
+
+// bare is a number or a boolean as it is written, "" for anything else. All that the API asks for in a sentence are strings,
+// so that the sentence would only mislead whoever has left out the quotes.
+func (m Manifest) bare(at Place, path []string) string {
+	if word, read := m.slips.words[at]; read {
+		return word
+	}
+	found := m.find(path...)
+	if found.IncompleteKind()&(cue.BoolKind|cue.NumberKind) == 0 {
+		return ""
+	}
+	return fmt.Sprint(found)
 }
 
 // unquoted are labels without the quotes that CUE puts around some.

@@ -2,7 +2,7 @@ package vet
 
 import (
 	"errors"
-	"fmt"
+	"strings"
 
 	"valkey.gomomento.com/operator/cue/api/v1alpha1"
 	"valkey.gomomento.com/operator/engine/derivation"
@@ -19,7 +19,14 @@ const (
 // A key names an object. The menu has no namespace.
 type key struct{ kind, namespace, name string }
 
-func keyOf(m derivation.Manifest) key { return key{m.Kind, m.Namespace, m.Name} }
+func keyOf(m derivation.Manifest) key {
+	switch m.Kind {
+	case imageKind, configKind, roleKind:
+		return key{kind: m.Kind, name: m.Name} // a namespace that is written there means nothing
+	default:
+		return key{m.Kind, m.Namespace, m.Name}
+	}
+}
 
 // An inventory is what the files hold.
 type inventory struct {
@@ -88,7 +95,7 @@ func (i *inventory) config(name string) (*v1alpha1.ValkeyConfigSpec, bool) {
 // cause is an error without what it says of the object, which a Remark says as well.
 func cause(err error) string {
 	if inner := errors.Unwrap(err); inner != nil {
-		return fmt.Sprint(inner)
+		err = inner
 	}
-	return err.Error()
+	return strings.TrimPrefix(err.Error(), "json: ")
 }
