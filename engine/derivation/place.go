@@ -2,6 +2,7 @@ package derivation
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -29,6 +30,12 @@ type Fault struct {
 
 func placeOf(pos token.Pos) Place { return Place{pos.Filename(), pos.Line(), pos.Column()} }
 
+// uncounted begin the errors of the YAML parser, which count lines from 0, and leave the first one out. Those of its scanner
+// count from 1.
+var uncounted = []string{
+	"did not find expected '", "did not find expected key", "did not find expected node content", "did not find expected <",
+}
+
 // syntaxFault is a document that cannot be read. YAML's errors have their line only in their text.
 func syntaxFault(file string, err error) *Fault {
 	f := &Fault{At: Place{file, 1, 1}, Said: err.Error()}
@@ -36,11 +43,15 @@ func syntaxFault(file string, err error) *Fault {
 		f.At = placeOf(at[0])
 	}
 	f.Said = strings.TrimPrefix(f.Said, file+":")
-	if line, said, found := strings.Cut(f.Said, ": "); found {
-		if n, err := strconv.Atoi(line); err == nil {
-			f.At, f.Said = Place{file, n, 1}, said
-		}
+	line, said, _ := strings.Cut(f.Said, ": ")
+	n, err := strconv.Atoi(line)
+	if err != nil {
+		f.Said = strings.TrimSpace(f.Said)
+		return f
 	}
-	f.Said = strings.TrimSpace(f.Said)
+	if slices.ContainsFunc(uncounted, func(begin string) bool { return strings.HasPrefix(said, begin) }) {
+		n++
+	}
+	f.At, f.Said = Place{file, n, 1}, said
 	return f
 }

@@ -50,13 +50,13 @@ func (m Manifest) fault(e cueerrors.Error) Fault {
 		}
 	}
 	if word := m.bare(f.At, unquoted(path)); word != "" && strings.HasPrefix(f.Said, "must ") {
-		f.Said = fmt.Sprintf("must be a string: write %q in quotes", word)
+		f.Said = fmt.Sprintf("%s is no string without quotes; %s", word, f.Said)
 	}
 	return f
 }
 
 // bare is a number or a boolean as it is written, "" for anything else. All that the API asks for in a sentence are strings,
-// so that the sentence would only mislead whoever has left out the quotes.
+// and the sentence alone would mislead whoever has left out the quotes.
 func (m Manifest) bare(at Place, path []string) string {
 	if word, read := m.slips.words[at]; read {
 		return word

@@ -80,7 +80,7 @@ func (c *check) manifest(m derivation.Manifest) {
 		return
 	}
 	if err := c.add(m); err != nil {
-		c.say(m, derivation.Fault{At: m.At("metadata"), Said: cause(err)})
+		c.say(m, undecoded(m, err))
 	}
 }
 

@@ -1,7 +1,9 @@
 package vet
 
 import (
+	"encoding/json"
 	"errors"
+	"fmt"
 	"strings"
 
 	"valkey.gomomento.com/operator/cue/api/v1alpha1"
@@ -92,10 +94,15 @@ func (i *inventory) config(name string) (*v1alpha1.ValkeyConfigSpec, bool) {
 	return &spec, found
 }
 
-// cause is an error without what it says of the object, which a Remark says as well.
-func cause(err error) string {
+// undecoded is what the schema leaves to Kubernetes: the metadata.
+func undecoded(m derivation.Manifest, err error) derivation.Fault {
+	var other *json.UnmarshalTypeError
+	if errors.As(err, &other) {
+		path := strings.Split(other.Field, ".")
+		return derivation.Fault{At: m.At(path...), Field: other.Field, Said: fmt.Sprintf("holds a %s where a %s belongs", other.Value, other.Type)}
+	}
 	if inner := errors.Unwrap(err); inner != nil {
 		err = inner
 	}
-	return strings.TrimPrefix(err.Error(), "json: ")
+	return derivation.Fault{At: m.At("metadata"), Field: "metadata", Said: strings.TrimPrefix(err.Error(), "json: ")}
 }
