@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"cuelang.org/go/cue"
+	"cuelang.org/go/cue/ast"
 	"cuelang.org/go/cue/cuecontext"
 	cueerrors "cuelang.org/go/cue/errors"
 	"cuelang.org/go/cue/token"
@@ -29,18 +30,43 @@ func LoadSchema(fsys fs.FS) (*Schema, error) {
 	return &Schema{ctx, v.LookupPath(cue.ParsePath("#Object"))}, nil
 }
 
-// Check says what is wrong with a manifest by itself, in no order.
+// Check says all that is wrong with a manifest by itself, in no order: CUE shows the first mistake in a list or a map, so it
+// is asked again, with holes in place of what it has shown, until it finds nothing new.
 func (s *Schema) Check(m Manifest) []Fault {
 	faults := slices.Clone(m.slips.twice)
-	for _, e := range cueerrors.Errors(s.object.Unify(m.value).Validate(cue.Concrete(true))) {
-		faults = append(faults, m.fault(e))
+	holes := map[string]bool{}
+	for found := s.errors(m.value, holes); len(found) > 0; found = s.errors(s.without(m, holes), holes) {
+		for _, e := range found {
+			faults = append(faults, m.fault(e))
+			holes[joined(unquoted(manifestPath(e)))] = true
+		}
 	}
 	return faults
 }
 
+// errors are those of a manifest outside of its holes.
+func (s *Schema) errors(manifest cue.Value, holes map[string]bool) []cueerrors.Error {
+	all := cueerrors.Errors(s.object.Unify(manifest).Validate(cue.Concrete(true)))
+	return slices.DeleteFunc(slices.Clone(all), func(e cueerrors.Error) bool { return holes[joined(unquoted(manifestPath(e)))] })
+}
+
+// without is the manifest with holes in place of some fields.
+func (s *Schema) without(m Manifest, holes map[string]bool) cue.Value {
+	expr, ok := m.value.Source().(ast.Expr)
+	if !ok {
+		return m.value
+	}
+	return s.context.BuildExpr(hollow(expr, nil, holes))
+}
+
+// manifestPath is where an error is, without the definitions of the schema.
+func manifestPath(e cueerrors.Error) []string {
+	return slices.DeleteFunc(slices.Clone(e.Path()), func(label string) bool { return strings.HasPrefix(label, "#") })
+}
+
 // fault is an error of CUE at its place in the manifest: CUE also names places of the schema, which help nobody here.
 func (m Manifest) fault(e cueerrors.Error) Fault {
-	path := slices.DeleteFunc(slices.Clone(e.Path()), func(label string) bool { return strings.HasPrefix(label, "#") })
+	path := manifestPath(e)
 	format, args := e.Msg()
 	f := Fault{At: m.At(unquoted(path)...), Field: strings.Join(path, "."), Said: fmt.Sprintf(format, args...)}
 	for _, pos := range append([]token.Pos{e.Position()}, e.InputPositions()...) {

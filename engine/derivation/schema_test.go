@@ -46,14 +46,22 @@ func TestFaultsHaveTheirPlace(t *testing.T) {
 		file, content string
 		want          []string
 	}{
-		"nothing":                   {"a.yaml", "", nil},
-		"nothing but comments":      {"a.yaml", "# x\n---\n# y\n---\n", nil},
-		"a sound one":               {"a.yaml", config + "  imageRef: v9\n", nil},
-		"a number for text":         {"a.yaml", config + "  valkey: {maxclients: 100}\n", []string{"a.yaml:5:24: spec.valkey.maxclients: 100 is no string without quotes; " + oneLine}},
-		"a bare yes for text":       {"a.yaml", config + "  valkey: {appendonly: Yes}\n", []string{"a.yaml:5:24: spec.valkey.appendonly: Yes is no string without quotes; " + oneLine}},
-		"words in quotes":           {"a.yaml", config + "  valkey: {a: \"yes\", b: 'no'}\n", nil},
-		"a block that says on":      {"a.yaml", config + "  valkey:\n    a: |-\n      on\n", nil},
-		"a field twice":             {"a.yaml", config + "  imageRef: v9\n  imageRef: v9\n", []string{"a.yaml:6:3: spec.imageRef: is set in line 5 already"}},
+		"nothing":              {"a.yaml", "", nil},
+		"nothing but comments": {"a.yaml", "# x\n---\n# y\n---\n", nil},
+		"a sound one":          {"a.yaml", config + "  imageRef: v9\n", nil},
+		"a number for text":    {"a.yaml", config + "  valkey: {maxclients: 100}\n", []string{"a.yaml:5:24: spec.valkey.maxclients: 100 is no string without quotes; " + oneLine}},
+		"a bare yes for text":  {"a.yaml", config + "  valkey: {appendonly: Yes}\n", []string{"a.yaml:5:24: spec.valkey.appendonly: Yes is no string without quotes; " + oneLine}},
+		"words in quotes":      {"a.yaml", config + "  valkey: {a: \"yes\", b: 'no'}\n", nil},
+		"a block that says on": {"a.yaml", config + "  valkey:\n    a: |-\n      on\n", nil},
+		"a field twice":        {"a.yaml", config + "  imageRef: v9\n  imageRef: v9\n", []string{"a.yaml:6:3: spec.imageRef: is set in line 5 already"}},
+		"two in one map": {"a.yaml", config + "  valkey: {a: 1, b: c, d: \"\\n\"}\n", []string{
+			"a.yaml:5:15: spec.valkey.a: 1 is no string without quotes; " + oneLine, "a.yaml:5:27: spec.valkey.d: " + oneLine,
+		}},
+		"two in one list, one inside": {"a.yaml", config + "  tolerations: [{operator: x}, {operator: y, effect: z}]\n", []string{
+			"a.yaml:5:28: spec.tolerations.0.operator: must be Exists, Equal, Lt or Gt",
+			"a.yaml:5:43: spec.tolerations.1.operator: y is no string without quotes; must be Exists, Equal, Lt or Gt",
+			"a.yaml:5:54: spec.tolerations.1.effect: must be NoSchedule, PreferNoSchedule or NoExecute",
+		}},
 		"the second document":       {"a.yaml", "a: 1\n---\n" + config + "  x: 1\n", []string{"a.yaml:7:3: spec.x: field not allowed"}},
 		"a bracket too many":        {"a.yaml", "a: 1\n---\nb: ]\n", []string{"a.yaml:3:1: did not find expected node content"}},
 		"a tab":                     {"a.yaml", "a:\n\tb: 1\n", []string{"a.yaml:2:1: found character that cannot start any token"}},
