@@ -35,7 +35,7 @@ func LoadSchema(fsys fs.FS) (*Schema, error) {
 func (s *Schema) Check(m Manifest) []Fault {
 	faults := slices.Clone(m.slips.twice)
 	holes := map[string]bool{}
-	for found := s.errors(m.value, holes); len(found) > 0; found = s.errors(s.without(m, holes), holes) {
+	for found := s.errors(m.value); len(found) > 0; found = s.hidden(m, holes) {
 		for _, e := range found {
 			faults = append(faults, m.fault(e))
 			holes[joined(unquoted(manifestPath(e)))] = true
@@ -44,10 +44,17 @@ func (s *Schema) Check(m Manifest) []Fault {
 	return faults
 }
 
-// errors are those of a manifest outside of its holes.
-func (s *Schema) errors(manifest cue.Value, holes map[string]bool) []cueerrors.Error {
-	all := cueerrors.Errors(s.object.Unify(manifest).Validate(cue.Concrete(true)))
-	return slices.DeleteFunc(slices.Clone(all), func(e cueerrors.Error) bool { return holes[joined(unquoted(manifestPath(e)))] })
+func (s *Schema) errors(manifest cue.Value) []cueerrors.Error {
+	return cueerrors.Errors(s.object.Unify(manifest).Validate(cue.Concrete(true)))
+}
+
+// hidden are the errors that those at the holes have hidden: about what is written in a list or a map of the spec, and so
+// three labels deep. What is missing, or cannot be compared, may be so because of a hole.
+func (s *Schema) hidden(m Manifest, holes map[string]bool) []cueerrors.Error {
+	return slices.DeleteFunc(slices.Clone(s.errors(s.without(m, holes))), func(e cueerrors.Error) bool {
+		path := unquoted(manifestPath(e))
+		return len(path) < 3 || holes[joined(path)] || !m.find(path...).Exists()
+	})
 }
 
 // without is the manifest with holes in place of some fields.

@@ -11,6 +11,9 @@ import (
 // oneLine is what the schema says of a directive's value.
 const oneLine = "must not hold a newline or another control character, and at most 8192 characters"
 
+// aUser is what it says of a username.
+const aUser = "must be 1 to 128 of a-z, A-Z, 0-9, _ and -, and must not start with _momento_"
+
 func loadSchema(t *testing.T) *derivation.Schema {
 	t.Helper()
 	s, err := derivation.LoadSchema(os.DirFS("../../cue"))
@@ -61,6 +64,9 @@ func TestFaultsHaveTheirPlace(t *testing.T) {
 			"a.yaml:5:28: spec.tolerations.0.operator: must be Exists, Equal, Lt or Gt",
 			"a.yaml:5:43: spec.tolerations.1.operator: y is no string without quotes; must be Exists, Equal, Lt or Gt",
 			"a.yaml:5:54: spec.tolerations.1.effect: must be NoSchedule, PreferNoSchedule or NoExecute",
+		}},
+		"one that others are compared with": {"a.yaml", config + "  acl:\n  - &a {username: a!, passwordHashes: [" + hash + "], permissions: [{roleRef: r, keys: []}]}\n  - *a\n", []string{
+			"a.yaml:6:19: spec.acl.0.username: " + aUser, "a.yaml:6:19: spec.acl.1.username: " + aUser,
 		}},
 		"the second document":       {"a.yaml", "a: 1\n---\n" + config + "  x: 1\n", []string{"a.yaml:7:3: spec.x: field not allowed"}},
 		"a bracket too many":        {"a.yaml", "a: 1\n---\nb: ]\n", []string{"a.yaml:3:1: did not find expected node content"}},

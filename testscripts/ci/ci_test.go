@@ -42,17 +42,17 @@ func TestManifestsInCI(t *testing.T) {
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"vet": func(ts *testscript.TestScript, refused bool, files []string) {
 				said := messages(vetByCUE(ts, cue, filepath.Join(root, "cue"), refused, files))
-				print(ts, said)
+				show(ts, said)
 				sameWords(ts, said, run(ts, operator, refused, append([]string{"vet", "--partial"}, files...)))
 			},
 			"valkey-operator": func(ts *testscript.TestScript, refused bool, args []string) {
-				print(ts, run(ts, operator, refused, args))
+				show(ts, run(ts, operator, refused, args))
 			},
 		},
 	})
 }
 
-func print(ts *testscript.TestScript, text string) {
+func show(ts *testscript.TestScript, text string) {
 	_, err := io.WriteString(ts.Stdout(), text)
 	ts.Check(err)
 }
