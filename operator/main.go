@@ -3,6 +3,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"os/signal"
@@ -18,10 +19,13 @@ func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	err := rootCommand().ExecuteContext(ctx)
 	stop()
-	if err != nil {
-		fmt.Fprintln(os.Stderr, "valkey-operator:", err)
-		os.Exit(1)
+	if err == nil {
+		return
 	}
+	if !errors.Is(err, errFaulty) {
+		fmt.Fprintln(os.Stderr, "valkey-operator:", err)
+	}
+	os.Exit(1)
 }
 
 func rootCommand() *cobra.Command {
@@ -31,7 +35,7 @@ func rootCommand() *cobra.Command {
 		SilenceUsage:  true,
 		SilenceErrors: true,
 	}
-	root.AddCommand(runCommand(), planCommand(), renderCommand(), versionCommand())
+	root.AddCommand(runCommand(), planCommand(), renderCommand(), vetCommand(), versionCommand())
 	return root
 }
 

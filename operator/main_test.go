@@ -2,6 +2,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -105,6 +106,21 @@ func TestRenderNamesWhatIsWrong(t *testing.T) {
 				t.Errorf("error %v", err)
 			}
 		})
+	}
+}
+
+func TestVetEndsWithAnErrorForErrorsOnly(t *testing.T) {
+	out, err := execute(t, menu+"---"+cluster, "vet", "-")
+	if err != nil || !strings.Contains(out, " 0 errors") {
+		t.Errorf("sound: %v\n%s", err, out)
+	}
+	out, err = execute(t, cluster, "vet", "-")
+	want := `<stdin>:5:19: ValkeyCluster cache: spec.configRef: ValkeyConfig "small" not found` + "\n1 object checked, 1 error, 0 warnings\n"
+	if !errors.Is(err, errFaulty) || out != want {
+		t.Errorf("faulty: %v\n%s", err, out)
+	}
+	if out, err := execute(t, cluster, "vet", "--partial", "-"); err != nil {
+		t.Errorf("partial: %v\n%s", err, out)
 	}
 }
 

@@ -100,20 +100,12 @@ func (d *Deriver) Derive(in Input) (engine.Desired, Extras, error) {
 // evaluate asks CUE: first whether the input is well formed, so that one bad
 // field is one problem, then for the derivation, then the policies.
 func (d *Deriver) evaluate(in Input, filled filled) (result, error) {
-	if in.Chain.Problem != "" {
-		return refused(in, in.Chain.Reason, in.Chain.Problem), nil
+	if reason, problem := d.program.unfit(in, filled); problem != "" {
+		return refused(in, reason, problem), nil
 	}
-	input := d.program.input.FillPath(cue.Path{}, filled)
-	if err := input.Validate(cue.Concrete(true), cue.Final()); err != nil {
-		return refused(in, "InvalidSpec", inputProblem(err, filled)), nil
-	}
-	derived := d.program.derive.FillPath(inPath, filled)
-	if err := derived.Validate(cue.Concrete(true), cue.Final()); err != nil {
-		return result{}, programError(err)
-	}
-	var out output
-	if err := derived.LookupPath(outPath).Decode(&out); err != nil {
-		return result{}, programError(err)
+	out, err := d.program.run(filled)
+	if err != nil {
+		return result{}, err
 	}
 	r := out.result(in)
 	r.desired.Live = d.program.directives.Kept
@@ -124,4 +116,27 @@ func (d *Deriver) evaluate(in Input, filled filled) (result, error) {
 		r.desired.Reason, r.desired.Problem = "TLSInvalid", in.TLSProblem
 	}
 	return r, nil
+}
+
+// unfit says why an input is no subject of a derivation, "" when it is one.
+func (p program) unfit(in Input, filled filled) (reason, problem string) {
+	if in.Chain.Problem != "" {
+		return in.Chain.Reason, in.Chain.Problem
+	}
+	if err := p.input.FillPath(cue.Path{}, filled).Validate(cue.Concrete(true), cue.Final()); err != nil {
+		return "InvalidSpec", inputProblem(err, filled)
+	}
+	return "", ""
+}
+
+func (p program) run(filled filled) (output, error) {
+	derived := p.derive.FillPath(inPath, filled)
+	if err := derived.Validate(cue.Concrete(true), cue.Final()); err != nil {
+		return output{}, programError(err)
+	}
+	var out output
+	if err := derived.LookupPath(outPath).Decode(&out); err != nil {
+		return output{}, programError(err)
+	}
+	return out, nil
 }

@@ -10,8 +10,8 @@ import (
 
 // output mirrors #Derive.out.
 type output struct {
-	Problems          []finding             `json:"problems"`
-	Warnings          []finding             `json:"warnings"`
+	Problems          []Finding             `json:"problems"`
+	Warnings          []Finding             `json:"warnings"`
 	ImageRef          string                `json:"imageRef"`
 	Image             string                `json:"image"`
 	Version           string                `json:"version"`
@@ -32,12 +32,6 @@ type output struct {
 		ZoneSpread   string            `json:"zoneSpread"`
 		NodeSelector map[string]string `json:"nodeSelector"`
 	} `json:"placement"`
-}
-
-// finding mirrors #Problem.
-type finding struct {
-	Reason  string `json:"reason"`
-	Message string `json:"message"`
 }
 
 // result turns what CUE derived into what the engine compares.
@@ -75,7 +69,7 @@ func known(in Input) engine.Desired {
 	}
 }
 
-func warnings(found []finding) []engine.Warning {
+func warnings(found []Finding) []engine.Warning {
 	ws := make([]engine.Warning, 0, len(found))
 	for _, f := range found {
 		ws = append(ws, engine.Warning{Reason: f.Reason, Message: f.Message})

@@ -1,6 +1,7 @@
 package derivation
 
 import (
+	"cmp"
 	"fmt"
 	"io/fs"
 	"slices"
@@ -48,7 +49,7 @@ type subject struct {
 	Kind       string                     `json:"kind"`
 	Metadata   metadata                   `json:"metadata"`
 	Spec       v1alpha1.ValkeyClusterSpec `json:"spec"`
-	Derived    derived                    `json:"derived"`
+	Derived    *derived                   `json:"derived,omitempty"`
 }
 
 type metadata struct {
@@ -69,52 +70,72 @@ type derived struct {
 	ClusterDomain string            `json:"clusterDomain"`
 }
 
-// violation unifies the cluster with every policy and words what any forbids, "" when none does.
+// violation words what any policy forbids about the cluster, "" when none does.
 func (p program) violation(in Input, out output) (reason, problem string) {
-	s := subjectOf(in, out)
+	s := subjectOf(in)
+	s.Derived = derivedOf(in, out)
 	var clauses []string
-	for _, pol := range p.policies {
-		if err := pol.value.FillPath(cue.Path{}, s).Validate(cue.Concrete(true), cue.Final()); err != nil {
-			clauses = append(clauses, pol.clauses(err)...)
-		}
+	for _, v := range p.violations(s) {
+		clauses = append(clauses, v.Message)
 	}
 	if len(clauses) == 0 {
 		return "", ""
 	}
-	return "PolicyViolation", shorten(strings.Join(clauses, "; "))
+	return policyViolation, shorten(strings.Join(clauses, "; "))
 }
 
-// clauses names field and policy for each thing that is forbidden. Where CUE
+const policyViolation = "PolicyViolation"
+
+// violations unifies the cluster with every policy: one finding for each thing that is forbidden.
+func (p program) violations(s subject) []Finding {
+	var found []Finding
+	for _, pol := range p.policies {
+		if err := pol.value.FillPath(cue.Path{}, s).Validate(cue.Concrete(true), cue.Final()); err != nil {
+			found = append(found, pol.findings(err)...)
+		}
+	}
+	return found
+}
+
+// findings name field and policy for each thing that is forbidden. Where CUE
 // also lists what else a field could have been, only the policy's own word counts.
-func (p policy) clauses(err error) []string {
-	var own, all []string
+func (p policy) findings(err error) []Finding {
+	var own, all []Finding
 	for _, e := range cueerrors.Errors(err) {
 		format, args := e.Msg()
-		clause := fmt.Sprintf("%s: %s (policy %s)", strings.Join(e.Path(), "."), fmt.Sprintf(format, args...), p.file)
-		all = append(all, clause)
+		field := strings.Join(e.Path(), ".")
+		f := Finding{
+			Reason: policyViolation, Field: field,
+			Message: fmt.Sprintf("%s: %s (policy %s)", field, fmt.Sprintf(format, args...), p.file),
+		}
+		all = append(all, f)
 		if e.Position().Filename() == p.file {
-			own = append(own, clause)
+			own = append(own, f)
 		}
 	}
 	if len(own) == 0 {
 		own = all
 	}
-	slices.Sort(own)
+	slices.SortFunc(own, func(a, b Finding) int { return cmp.Compare(a.Message, b.Message) })
 	return slices.Compact(own)
 }
 
-func subjectOf(in Input, out output) subject {
-	configs := make([]string, 0, len(in.Chain.Configs))
-	for _, c := range in.Chain.Configs {
-		configs = append(configs, c.Name)
-	}
+// subjectOf is the manifest alone.
+func subjectOf(in Input) subject {
 	return subject{
 		APIVersion: v1alpha1.GroupVersion.String(), Kind: "ValkeyCluster",
 		Metadata: metadata{in.Name, in.Namespace},
 		Spec:     cluster(in.Cluster),
-		Derived: derived{
-			Configs: configs, ImageRef: out.ImageRef, Image: out.Image, Version: out.Version, CPU: out.CPU, Memory: out.Memory,
-			MemoryBytes: memory(in.Chain.Configs), Settings: out.Settings, OpenDefault: out.ACL.Open, ClusterDomain: in.Operator.ClusterDomain,
-		},
+	}
+}
+
+func derivedOf(in Input, out output) *derived {
+	configs := make([]string, 0, len(in.Chain.Configs))
+	for _, c := range in.Chain.Configs {
+		configs = append(configs, c.Name)
+	}
+	return &derived{
+		Configs: configs, ImageRef: out.ImageRef, Image: out.Image, Version: out.Version, CPU: out.CPU, Memory: out.Memory,
+		MemoryBytes: memory(in.Chain.Configs), Settings: out.Settings, OpenDefault: out.ACL.Open, ClusterDomain: in.Operator.ClusterDomain,
 	}
 }

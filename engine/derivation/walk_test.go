@@ -66,7 +66,7 @@ func walkInCUE(t *testing.T, walk cue.Value, configs map[string]v1alpha1.ValkeyC
 		t.Fatalf("configs %v: %v", configs, programError(err))
 	}
 	var out struct {
-		Problems []finding
+		Problems []Finding
 		Chain    []struct{ Name string }
 	}
 	if err := v.Decode(&out); err != nil {
