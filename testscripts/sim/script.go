@@ -186,37 +186,34 @@ func (w *World) doSettle(args []string) error {
 		w.judge.accuse("not at rest after %s: %s", limit, w.unrest())
 		return nil
 	}
+	calm := false
 	for range spreads {
-		if w.quiet() {
+		if calm = w.calm(); calm {
 			break
 		}
 	}
 	w.line.Hold()
 	defer w.line.LetGo()
+	if !calm {
+		w.judge.accuse("something is written to the API server or decided time and again, with nothing to do: %s", w.unrest())
+	}
 	w.judge.settled()
 	return nil
 }
 
-// quiet lets time pass and says whether no operator has decided anything meanwhile. Then none may have written anything.
-func (w *World) quiet() bool {
-	count := func() (decisions, writes int) {
+// calm lets time pass and says whether operators have decided and written nothing meanwhile.
+func (w *World) calm() bool {
+	count := func() (n int) {
 		w.line.Hold()
 		defer w.line.LetGo()
-		for _, n := range w.judge.fired {
-			decisions += n
+		for _, times := range w.judge.fired {
+			n += times
 		}
-		return decisions, w.judge.writes
+		return n + w.judge.writes
 	}
-	decisions, writes := count()
+	before := count()
 	w.pass(quiet, func() bool { return false })
-	decided, wrote := count()
-	if decided > decisions {
-		return false
-	}
-	if wrote > writes {
-		w.judge.accuse("%d writes to the API server in %s of rest", wrote-writes, quiet)
-	}
-	return true
+	return count() == before
 }
 
 // atRest says that for a second now no operator has had anything to do: what it did last has come back by every watch.

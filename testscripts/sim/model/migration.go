@@ -49,6 +49,8 @@ func (c *Cluster) migrate() {
 		for _, j := range s.jobs {
 			if j.source == s {
 				j.advance()
+			} else {
+				j.orphan()
 			}
 		}
 	}
@@ -70,6 +72,20 @@ func (j *job) advance() {
 		j.finish()
 	case j.source.talksTo(j.target):
 		j.stalled = time.Time{}
+	case j.stalled.IsZero():
+		j.stalled = now
+	case now.Sub(j.stalled) > replTimeout:
+		j.ended("failed", "Timed out after too long with no interaction")
+	}
+}
+
+// orphan ends a job at its target whose source has ended: at once where the machine says so.
+func (j *job) orphan() {
+	now := j.source.cluster.Line.Now()
+	switch {
+	case !j.open() || j.source.alive:
+	case j.target.cutShort(j.source):
+		j.ended("failed", "Connection lost to source")
 	case j.stalled.IsZero():
 		j.stalled = now
 	case now.Sub(j.stalled) > replTimeout:
