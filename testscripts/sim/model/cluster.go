@@ -79,7 +79,7 @@ type Server struct {
 	epoch         int64
 	voted         int64
 	primary       string
-	shard         string // the shard id: its own id, or that of the first primary that it has followed
+	shard         string  // the shard id: its own id, or that of the first primary that it has followed
 	peers         []*peer // sorted by id
 	meeting       []meeting
 	slots         table
