@@ -82,6 +82,10 @@ test-pure: localkube ## Unit tests, properties and pure scenarios; some use real
 	go test -count=1 $(PURE_SUITES)
 	go test -C tools -count=1 ./...
 
+.PHONY: sim
+sim: ## The simulation at length: SEEDS=10000 SHARDS=3 FIRST=1; a seed that fails prints the script that replays it
+	go test -count=1 -timeout 2h -run TestSeeds ./testscripts/sim -seeds $(or $(SEEDS),10000) -shards $(or $(SHARDS),3) -first $(or $(FIRST),1)
+
 .PHONY: test-localkube
 test-localkube: localkube ## localkube's own tests, on a second instance of it
 	go test -C testscripts/localkube -count=1 -timeout 15m ./...

@@ -38,7 +38,7 @@ func (a *ForgetMembers) Execute(ctx context.Context, env Env) error {
 		if alive[d.ID] {
 			return nil
 		}
-		return forget(ctx, env, d)
+		return forget(ctx, env, d, alive)
 	})
 }
 
@@ -64,8 +64,8 @@ func living(ctx context.Context, env Env) map[string]bool {
 }
 
 // forget asks every server first, and then all of them to forget.
-func forget(ctx context.Context, env Env, d engine.Oblivion) error {
-	if needed, err := stillNeeded(ctx, env, d); needed || err != nil {
+func forget(ctx context.Context, env Env, d engine.Oblivion, alive map[string]bool) error {
+	if needed, err := stillNeeded(ctx, env, d, alive); needed || err != nil {
 		return err
 	}
 	return forgetAtOnce(ctx, env, d)
@@ -88,13 +88,13 @@ var errNeeded = errors.New("the member lives, or is needed for an election")
 // stillNeeded says that one of the servers is connected to the member or knows
 // a replica of it: voters who have forgotten a primary elect nobody in its
 // place. A server that cannot be asked may know better: that is the error.
-func stillNeeded(ctx context.Context, env Env, d engine.Oblivion) (bool, error) {
+func stillNeeded(ctx context.Context, env Env, d engine.Oblivion, alive map[string]bool) (bool, error) {
 	err := each(ctx, d.By, func(ctx context.Context, node string) error {
 		v, _, err := look(ctx, env, node)
 		if err != nil {
 			return fmt.Errorf("before forgetting %s: %w", shortID(d.ID), err)
 		}
-		if v.needs(d.ID) {
+		if v.needs(d.ID, alive) {
 			return errNeeded
 		}
 		return nil
@@ -105,14 +105,14 @@ func stillNeeded(ctx context.Context, env Env, d engine.Oblivion) (bool, error) 
 	return false, err
 }
 
-// needs says that the server reaches the member, or knows a replica of it. A
-// link to a failed member does not count: it is called connected while it is
+// needs says that the server reaches the member, or knows a replica of it that has
+// not failed or is among those that may be alive. A link to a failed member does not count: it is called connected while it is
 // being opened, for ever so to an address that is gone.
-func (v view) needs(id string) bool {
+func (v view) needs(id string, alive map[string]bool) bool {
 	if m, known := v.member(id); known && m.linked && !m.is("fail") {
 		return true
 	}
-	return slices.ContainsFunc(v.members, func(m member) bool { return m.primary == id && !m.is("fail") })
+	return slices.ContainsFunc(v.members, func(m member) bool { return m.primary == id && (!m.is("fail") || alive[m.id]) })
 }
 
 // shortID is as much of an id as people compare.

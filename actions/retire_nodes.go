@@ -183,7 +183,7 @@ func (a *RetireNodes) witnesses(r engine.Retirement, heard voices) []string {
 // lost touch with it.
 func forgetEnded(ctx context.Context, env Env, d engine.Oblivion) error {
 	return poll(ctx, lossPatience, lossInterval, func() (bool, error) {
-		if needed, err := stillNeeded(ctx, env, d); needed || err != nil {
+		if needed, err := stillNeeded(ctx, env, d, nil); needed || err != nil {
 			return false, err
 		}
 		return true, forgetAtOnce(ctx, env, d)

@@ -145,16 +145,26 @@ func (c *comparison) lost(id string) bool {
 	})
 }
 
-// followed says that a living server is a replica of the member, or is said to be.
+// followed says that a server which lives, or may live unheard, is a replica of
+// the member, or is said to be: what others take for failed may be no more than cut off.
 func (c *comparison) followed(id string) bool {
 	return slices.ContainsFunc(c.heard, func(n *Node) bool {
 		if n.Server.PrimaryID == id {
 			return true
 		}
 		return slices.ContainsFunc(n.Server.Peers, func(p Peer) bool {
-			return p.PrimaryID == id && c.byID[p.ID] != nil
+			return p.PrimaryID == id && c.mayLive(p.ID)
 		})
 	})
+}
+
+// mayLive says that the id is that of a server which is heard, or of one of our nodes that is not dead.
+func (c *comparison) mayLive(id string) bool {
+	if c.byID[id] != nil {
+		return true
+	}
+	n := c.bearer(id)
+	return n != nil && !c.dead(n)
 }
 
 // usersStale are the nodes whose server has loaded another ACL file than the

@@ -8,7 +8,7 @@ import (
 )
 
 var (
-	seeds  = flag.Int("seeds", 20, "how many seeds are run")
+	seeds  = flag.Int("seeds", 250, "how many seeds are run")
 	first  = flag.Int("first", 1, "the first seed")
 	shards = flag.Int("shards", 3, "how many shards a seed's cluster begins with")
 )

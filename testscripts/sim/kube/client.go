@@ -252,7 +252,7 @@ func selected(obj client.Object, o *client.ListOptions) bool {
 	return true
 }
 
-// labelsOf are an object's labels as selectors ask for them.
+// A labelSet is an object's labels as selectors ask for them.
 type labelSet map[string]string
 
 func labelsOf(obj client.Object) labelSet { return obj.GetLabels() }

@@ -3,7 +3,6 @@ package kube
 import (
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -113,24 +112,29 @@ func (m *Machines) choose(pod *corev1.Pod) string {
 		if n.Spec.Unschedulable || m.down[n.Name] || !fits(pod, n) {
 			continue
 		}
-		var have [3]int
-		for _, other := range All[corev1.Pod](m.api) {
-			same := other.Labels[objects.LabelShard] == pod.Labels[objects.LabelShard]
-			if other.Spec.NodeName == n.Name {
-				have[2]++
-			}
-			if same && other.Spec.NodeName == n.Name {
-				have[0]++
-			}
-			if same && other.Spec.NodeName != "" && m.zone(other.Spec.NodeName) == n.Labels[corev1.LabelTopologyZone] {
-				have[1]++
-			}
-		}
+		have := m.crowd(pod, n)
 		if best == "" || slices.Compare(have[:], least[:]) < 0 {
 			best, least = n.Name, have
 		}
 	}
 	return best
+}
+
+// crowd counts the Pods of the shard on the machine, those of the shard in its zone, and all on the machine.
+func (m *Machines) crowd(pod *corev1.Pod, n *corev1.Node) (have [3]int) {
+	for _, other := range All[corev1.Pod](m.api) {
+		same := other.Labels[objects.LabelShard] == pod.Labels[objects.LabelShard]
+		if other.Spec.NodeName == n.Name {
+			have[2]++
+		}
+		if same && other.Spec.NodeName == n.Name {
+			have[0]++
+		}
+		if same && other.Spec.NodeName != "" && m.zone(other.Spec.NodeName) == n.Labels[corev1.LabelTopologyZone] {
+			have[1]++
+		}
+	}
+	return have
 }
 
 // fits says that the Pod's node selector lets it run there.
@@ -237,75 +241,4 @@ func (m *Machines) finish(name string, uid types.UID) {
 	if pod := m.pod(name, uid); pod != nil && pod.DeletionTimestamp != nil {
 		m.api.drop(pod)
 	}
-}
-
-// Fail takes a machine's power: nothing on it answers any more, and after a while Kubernetes notices.
-func (m *Machines) Fail(host string) {
-	if m.down[host] || Get[corev1.Node](m.api, "", host) == nil {
-		return
-	}
-	m.down[host] = true
-	for _, p := range m.on(host) {
-		m.runtime.Vanish(p.UID)
-	}
-	m.api.Line.After(unreadyAfter, func() { m.setReady(host, corev1.ConditionUnknown) })
-	m.api.Line.After(evictAfter, func() {
-		if m.down[host] {
-			for _, p := range m.on(host) {
-				m.api.delete(p, nil)
-			}
-		}
-	})
-}
-
-func (m *Machines) on(host string) []*corev1.Pod {
-	return slices.DeleteFunc(All[corev1.Pod](m.api), func(p *corev1.Pod) bool { return p.Spec.NodeName != host })
-}
-
-func (m *Machines) setReady(host string, ready corev1.ConditionStatus) {
-	n := Get[corev1.Node](m.api, "", host)
-	if n == nil || m.down[host] != (ready != corev1.ConditionTrue) {
-		return
-	}
-	is := n.DeepCopy()
-	is.Status = readiness(ready)
-	m.api.store(n, is)
-}
-
-// Recover brings a machine back: it has booted, and what ran on it has ended.
-func (m *Machines) Recover(host string) {
-	if !m.down[host] {
-		return
-	}
-	m.down[host] = false
-	m.setReady(host, corev1.ConditionTrue)
-	for _, p := range m.on(host) {
-		switch {
-		case p.DeletionTimestamp != nil:
-			m.api.Line.After(gone, func() { m.finish(p.Name, p.UID) })
-		case p.Status.Phase == corev1.PodRunning:
-			m.Ended(p.Name, p.UID, 255)
-		default:
-			m.api.Line.After(startAfter, func() { m.start(p.Name, p.UID) })
-		}
-	}
-}
-
-// Cordon says whether a machine takes new Pods.
-func (m *Machines) Cordon(host string, cordoned bool) {
-	if n := Get[corev1.Node](m.api, "", host); n != nil {
-		is := n.DeepCopy()
-		is.Spec.Unschedulable = cordoned
-		m.api.store(n, is)
-	}
-}
-
-// Hosts are the names of the machines.
-func (m *Machines) Hosts() []string {
-	var names []string
-	for _, n := range All[corev1.Node](m.api) {
-		names = append(names, n.Name)
-	}
-	slices.SortFunc(names, strings.Compare)
-	return names
 }

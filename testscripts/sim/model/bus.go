@@ -141,22 +141,20 @@ func (s *Server) learn(id string, epoch int64, claims []engine.SlotRange) (bette
 		head = s.primary
 	}
 	had, lost := s.slots.count(head), 0
-	for _, claim := range claims {
-		for _, part := range s.slots.within(claim) {
-			switch {
-			case part.id == id:
-			case part.id != "" && s.epochOf(part.id) >= epoch:
-				if !slices.Contains(better, part.id) {
-					better = append(better, part.id)
-				}
-			default:
-				if part.id == head {
-					lost += part.Len()
-				}
-				s.give(id, part.SlotRange)
+	for _, part := range s.partsOf(claims) {
+		switch {
+		case part.id == id:
+		case part.id != "" && s.epochOf(part.id) >= epoch:
+			better = append(better, part.id)
+		default:
+			if part.id == head {
+				lost += part.Len()
 			}
+			s.give(id, part.SlotRange)
 		}
 	}
+	slices.Sort(better)
+	better = slices.Compact(better)
 	switch {
 	case lost == 0:
 	case lost == had && (s.slots.count(id) == lost || s.inShardOf(id)):
@@ -165,6 +163,15 @@ func (s *Server) learn(id string, epoch int64, claims []engine.SlotRange) (bette
 		s.dropDirty()
 	}
 	return better
+}
+
+// partsOf are ranges by their owners in the server's view.
+func (s *Server) partsOf(ranges []engine.SlotRange) table {
+	var parts table
+	for _, r := range ranges {
+		parts = append(parts, s.slots.within(r)...)
+	}
+	return parts
 }
 
 // inShardOf says that the server has the shard id of the other.

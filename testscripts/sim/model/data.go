@@ -108,25 +108,33 @@ func (c *Cluster) replicate() {
 }
 
 func (r *replica) advance(s, from *Server) {
-	now := s.cluster.Line.Now()
-	switch talks := from != nil && s.talksTo(from); {
+	switch {
 	case from == nil || from.primary != "":
 		r.lose()
-	case r.up && (s.cutShort(from) || r.stream != from.copy.stream):
-		r.lose()
-	case r.up && talks:
-		r.stalled = time.Time{}
-		r.take(s, now.Add(-s.Lag))
-	case r.up && r.stalled.IsZero():
-		r.stalled = now
-	case r.up && now.Sub(r.stalled) > replTimeout:
-		r.lose()
-	case r.up || !talks:
+	case r.up:
+		r.keepUp(s, from)
+	case !s.talksTo(from):
 		r.synced = time.Time{}
 	case r.synced.IsZero():
-		r.synced = now.Add(s.cluster.Line.Between(150*time.Millisecond, 600*time.Millisecond, "sync", s.ID))
-	case !now.Before(r.synced):
+		r.synced = s.cluster.Line.Now().Add(s.cluster.Line.Between(150*time.Millisecond, 600*time.Millisecond, "sync", s.ID))
+	case !s.cluster.Line.Now().Before(r.synced):
 		r.sync(s, from)
+	}
+}
+
+// keepUp moves on a replica whose link stands.
+func (r *replica) keepUp(s, from *Server) {
+	now := s.cluster.Line.Now()
+	switch {
+	case s.cutShort(from) || r.stream != from.copy.stream:
+		r.lose()
+	case s.talksTo(from):
+		r.stalled = time.Time{}
+		r.take(s, now.Add(-s.Lag))
+	case r.stalled.IsZero():
+		r.stalled = now
+	case now.Sub(r.stalled) > replTimeout:
+		r.lose()
 	}
 }
 

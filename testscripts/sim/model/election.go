@@ -107,18 +107,21 @@ func (s *Server) vote(r *Server, e *election) bool {
 			return false
 		}
 	}
-	for _, claim := range r.slots.of(r.primary) {
-		for _, part := range s.slots.within(claim) {
-			if part.id != "" && s.epochOf(part.id) > r.epochOf(r.primary) {
-				return false
-			}
-		}
+	if s.knowsBetter(r) {
+		return false
 	}
 	if old != nil {
 		old.votedAt = now
 	}
 	s.voted = e.epoch
 	return true
+}
+
+// knowsBetter says that the server knows of owners of the replica's slots with a higher epoch than its primary had.
+func (s *Server) knowsBetter(r *Server) bool {
+	return slices.ContainsFunc(s.partsOf(r.slots.of(r.primary)), func(part segment) bool {
+		return part.id != "" && s.epochOf(part.id) > r.epochOf(r.primary)
+	})
 }
 
 func (p *peer) votedSince(t time.Time) bool { return p != nil && p.votedAt.After(t) }

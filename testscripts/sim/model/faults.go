@@ -108,11 +108,20 @@ func (c *Cluster) Lost() []string {
 			}
 		}
 		missing := slices.DeleteFunc(slices.Clone(key.acked), func(e *entry) bool { return kept[e] || c.excused(e) })
-		if n := len(missing); n > 0 {
+		if n := len(missing); n > 0 && !c.ofAMoment(missing) {
 			lost = append(lost, fmt.Sprintf("%d writes to slot %d, from number %d, which %s took in, to %d", n, key.Slot, missing[0].n, missing[0].by.Name, missing[n-1].n))
 		}
 	}
 	return lost
+}
+
+// ofAMoment says that the writes are no more than the replication lag of one of the failovers that Valkey itself brings about
+// after a fault on the shard.
+func (c *Cluster) ofAMoment(lost []*entry) bool {
+	first, last := lost[0], lost[len(lost)-1]
+	return last.at.Sub(first.at) < excuse && slices.ContainsFunc(c.servers, func(s *Server) bool {
+		return s.shard == first.by.shard && s.Hurt(first.at.Add(-doubt))
+	})
 }
 
 // Writes counts the acknowledged writes and those of them that are lost, excused or not.

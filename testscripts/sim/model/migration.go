@@ -49,6 +49,8 @@ func (c *Cluster) migrate() {
 		for _, j := range s.jobs {
 			if j.source == s {
 				j.advance()
+			} else {
+				j.orphan()
 			}
 		}
 	}
@@ -56,24 +58,42 @@ func (c *Cluster) migrate() {
 
 // advance ends a job that is done or cannot be.
 func (j *job) advance() {
-	now := j.source.cluster.Line.Now()
 	switch {
 	case !j.open() || !j.source.runs():
 	case j.source.primary != "":
 		j.ended("failed", "Slots are no longer owned by myself.")
 	case j.target.refuses():
 		j.ended("failed", "Connection lost to target")
-	case j.source.talksTo(j.target) && (j.target.primary != "" || !slices.Contains(j.target.jobs, j)):
+	case !j.source.talksTo(j.target):
+		j.stall()
+	case j.target.primary != "" || !slices.Contains(j.target.jobs, j):
 		j.ended("failed", "A failover occurred during slot import")
-	case j.source.talksTo(j.target) && !j.source.ok: // Who was among a minority may have been replaced.
-	case j.source.talksTo(j.target) && !now.Before(j.ends):
+	case !j.source.ok: // Who was among a minority may have been replaced.
+	case !j.source.cluster.Line.Now().Before(j.ends):
 		j.finish()
-	case j.source.talksTo(j.target):
+	default:
 		j.stalled = time.Time{}
-	case j.stalled.IsZero():
+	}
+}
+
+// stall waits for the other end, and gives up in the end.
+func (j *job) stall() {
+	now := j.source.cluster.Line.Now()
+	if j.stalled.IsZero() {
 		j.stalled = now
-	case now.Sub(j.stalled) > replTimeout:
+	} else if now.Sub(j.stalled) > replTimeout {
 		j.ended("failed", "Timed out after too long with no interaction")
+	}
+}
+
+// orphan ends a job at its target whose source has ended: at once where the machine says so.
+func (j *job) orphan() {
+	switch {
+	case !j.open() || j.source.alive:
+	case j.target.cutShort(j.source):
+		j.ended("failed", "Connection lost to source")
+	default:
+		j.stall()
 	}
 }
 
