@@ -44,7 +44,8 @@ func (a *ForceFailover) Execute(ctx context.Context, env Env) error {
 		return err
 	case f == struckOff && replica.hearsPrimary():
 		return succeed(ctx, env, a.Succession)
-	case f == notEnded && !(errors.Is(silences[a.Succession.Primary], syscall.ECONNREFUSED) && heard.haveLost(replica, a.Succession.PrimaryID)):
+	case f == notEnded && !errors.Is(silences[a.Succession.Primary], syscall.ECONNREFUSED),
+		f == notEnded && !heard.haveLost(replica, a.Succession.PrimaryID):
 		return nil
 	default:
 		return succeed(ctx, env, a.Succession, "FORCE")

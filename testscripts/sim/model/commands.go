@@ -12,6 +12,12 @@ import (
 	"valkey.gomomento.com/operator/engine"
 )
 
+// A refusal is a server's error reply, in the words of real ones.
+type refusal string
+
+// Error is the reply.
+func (r refusal) Error() string { return string(r) }
+
 // errEnds says that the server ends instead of replying.
 var errEnds = errors.New("the server has ended")
 
@@ -100,11 +106,11 @@ func (s *Server) setEpoch(args []string) error {
 	epoch, err := strconv.ParseInt(args[0], 10, 64)
 	switch {
 	case err != nil:
-		return errors.New("ERR Invalid config epoch specified")
+		return refusal("ERR Invalid config epoch specified")
 	case len(s.peers)+len(s.meeting) > 0:
-		return errors.New("ERR The user can assign a config epoch only when the node does not know any other node.")
+		return refusal("ERR The user can assign a config epoch only when the node does not know any other node.")
 	case s.epoch != 0:
-		return errors.New("ERR Node config epoch is already non-zero")
+		return refusal("ERR Node config epoch is already non-zero")
 	}
 	s.epoch, s.current = epoch, max(s.current, epoch)
 	s.version++
@@ -132,11 +138,11 @@ func rangesOf(args []string) ([]engine.SlotRange, error) {
 	for pair := range slices.Chunk(args, 2) {
 		from, err := strconv.Atoi(pair[0])
 		if err != nil {
-			return nil, errors.New("ERR Invalid or out of range slot")
+			return nil, refusal("ERR Invalid or out of range slot")
 		}
 		to, err := strconv.Atoi(pair[1])
 		if err != nil {
-			return nil, errors.New("ERR Invalid or out of range slot")
+			return nil, refusal("ERR Invalid or out of range slot")
 		}
 		ranges = append(ranges, engine.SlotRange{From: from, To: to})
 	}
@@ -146,13 +152,13 @@ func rangesOf(args []string) ([]engine.SlotRange, error) {
 func (s *Server) replicateNode(args []string) error {
 	switch p := s.peer(args[0]); {
 	case args[0] == s.ID:
-		return errors.New("ERR Can't replicate myself")
+		return refusal("ERR Can't replicate myself")
 	case p == nil:
 		return fmt.Errorf("ERR Unknown node %s", args[0])
 	case p.primary != "":
-		return errors.New("ERR I can only replicate a master, not a replica.")
+		return refusal("ERR I can only replicate a master, not a replica.")
 	case s.primary == "" && (s.Slots() > 0 || len(s.copy.data) > 0):
-		return errors.New("ERR To set a master the node must be empty and without assigned slots.")
+		return refusal("ERR To set a master the node must be empty and without assigned slots.")
 	}
 	s.follow(args[0])
 	return nil
@@ -161,9 +167,9 @@ func (s *Server) replicateNode(args []string) error {
 func (s *Server) forgetNode(args []string) error {
 	switch {
 	case args[0] == s.ID:
-		return errors.New("ERR I tried hard but I can't forget myself...")
+		return refusal("ERR I tried hard but I can't forget myself...")
 	case s.primary == args[0]:
-		return errors.New("ERR Can't forget my master!")
+		return refusal("ERR Can't forget my master!")
 	case s.peer(args[0]) == nil && s.bans(args[0]):
 		return nil
 	case s.peer(args[0]) == nil:
@@ -183,14 +189,14 @@ func (s *Server) failOver(args []string) error {
 		how = args[0]
 	}
 	if s.primary == "" {
-		return errors.New("ERR You should send CLUSTER FAILOVER to a replica")
+		return refusal("ERR You should send CLUSTER FAILOVER to a replica")
 	}
 	p, old := s.peer(s.primary), s.cluster.byID(s.primary)
 	switch {
 	case p == nil:
-		return errors.New("ERR I'm a replica but my master is unknown to me")
+		return refusal("ERR I'm a replica but my master is unknown to me")
 	case how == "" && (p.fail || old == nil || !s.copy.up):
-		return errors.New("ERR Master is down or failed, please use CLUSTER FAILOVER FORCE")
+		return refusal("ERR Master is down or failed, please use CLUSTER FAILOVER FORCE")
 	case how == "TAKEOVER":
 		s.takeOver()
 	case how == "FORCE":
@@ -204,7 +210,7 @@ func (s *Server) failOver(args []string) error {
 func (s *Server) migrateSlots(args []string) error {
 	at := slices.Index(args, "NODE")
 	if at < 3 || args[0] != "SLOTSRANGE" {
-		return errors.New("ERR syntax error")
+		return refusal("ERR syntax error")
 	}
 	ranges, err := rangesOf(args[1:at])
 	if err != nil {
@@ -217,7 +223,7 @@ func (s *Server) migrateSlots(args []string) error {
 	for _, r := range ranges {
 		for _, part := range s.slots.within(r) {
 			if part.id != s.ID || s.primary != "" {
-				return errors.New("ERR Slots are not served by this node.")
+				return refusal("ERR Slots are not served by this node.")
 			}
 		}
 	}
@@ -227,14 +233,14 @@ func (s *Server) migrateSlots(args []string) error {
 
 func (s *Server) cancelJobs([]string) error {
 	if !s.cancel() {
-		return errors.New("ERR No migrations ongoing")
+		return refusal("ERR No migrations ongoing")
 	}
 	return nil
 }
 
 func (s *Server) shutDown(args []string) error {
 	if slices.Contains(args, "SAFE") && s.isVoter() {
-		return errors.New("ERR Errors trying to SHUTDOWN. Check logs.")
+		return refusal("ERR Errors trying to SHUTDOWN. Check logs.")
 	}
 	s.end(0)
 	return errEnds
