@@ -3,7 +3,9 @@ package cluster
 import (
 	"context"
 	"fmt"
+	"maps"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -11,6 +13,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"valkey.gomomento.com/operator/actions/objects"
+	"valkey.gomomento.com/operator/cue/api/v1alpha1"
 )
 
 // bootLimit is how long a machine may take to be ready after its power or its network is back.
@@ -24,19 +27,42 @@ var remedies = map[string]string{"crash": "boot", "partition": "heal"}
 func cmdMachine(ts *testscript.TestScript, _ bool, args []string) {
 	s := in(ts)
 	switch {
-	case len(args) == 4 && remedies[args[0]] != "" && s.troubled == "":
-		pod, err := s.find(context.Background(), s.key(args[1]), args[2], args[3])
+	case len(args) == 2 && remedies[args[0]] != "" && s.troubled == "":
+		machine, err := s.machineOfOnePrimary(context.Background(), s.key(args[1]))
 		ts.Check(err)
-		s.disturbed, s.troubled, s.remedy = time.Now(), pod.Spec.NodeName, remedies[args[0]]
+		s.disturbed, s.troubled, s.remedy = time.Now(), machine, remedies[args[0]]
 		ts.Check(s.localkube(args[0], s.troubled))
 		ts.Defer(func() { ts.Check(s.mendMachine()) })
-		ts.Logf("%s: the machine of %s", s.troubled, pod.Name)
+		ts.Logf("%s: %s", args[0], s.troubled)
 	case len(args) == 1 && args[0] == s.remedy:
 		s.disturbed = time.Now()
 		ts.Check(s.mendMachine())
 	default:
-		ts.Fatalf("machine: crash|partition CLUSTER primary|replica SHARD, then boot|heal")
+		ts.Fatalf("machine: crash|partition CLUSTER, then boot|heal")
 	}
+}
+
+// machineOfOnePrimary is a machine that exactly one primary runs on: the scheduler may have left no choice but to have two on
+// one machine, and without those there is no quorum.
+func (s *suite) machineOfOnePrimary(ctx context.Context, key client.ObjectKey) (string, error) {
+	var cluster v1alpha1.ValkeyCluster
+	if err := s.kube.Get(ctx, key, &cluster); err != nil {
+		return "", err
+	}
+	leads := map[string]int{}
+	for shard := range cluster.Spec.Shards {
+		pod, err := s.find(ctx, key, "primary", fmt.Sprint(shard))
+		if err != nil {
+			return "", err
+		}
+		leads[pod.Spec.NodeName]++
+	}
+	for _, machine := range slices.Sorted(maps.Keys(leads)) {
+		if leads[machine] == 1 {
+			return machine, nil
+		}
+	}
+	return "", fmt.Errorf("no machine has one primary: %v", leads)
 }
 
 // mendMachine does nothing when no machine is in trouble.

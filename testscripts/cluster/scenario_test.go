@@ -99,7 +99,7 @@ var commands = map[string]func(*testscript.TestScript, bool, []string){
 	"delete":      cmdDelete,      // delete CLUSTER primary|replica SHARD [force]: the Pod of a server
 	"drain":       cmdDrain,       // drain DURATION PLACE...: kubectl drain of the Kubernetes nodes at these places, 0 the first by name
 	"uncordon":    cmdUncordon,    // uncordon PLACE...: they take Pods again
-	"machine":     cmdMachine,     // machine crash|partition CLUSTER primary|replica SHARD, then boot|heal: the Kubernetes node of a server
+	"machine":     cmdMachine,     // machine crash|partition CLUSTER, then boot|heal: a Kubernetes node that one primary runs on
 	"cli":         cmdCli,         // [!] cli CLUSTER primary|replica SHARD [user=U password=P] COMMAND...: stdout is the reply
 	"cli-traffic": cmdCliTraffic,  // cli-traffic start|stop CLUSTER [user=U password=P]: SETs and GETs by valkey-cli, none lost
 	"traffic":     cmdTraffic,     // traffic start CLUSTER [user=U password=P], stop [gap=DURATION] [lost=N] [wrong=N] [dropped=N]: writes meanwhile
