@@ -109,5 +109,5 @@ bench: ## The figures of docs/performance.md that need no Kubernetes
 	go test -run '^$$' -bench . -benchmem ./engine/derivation ./testscripts/decide
 
 .PHONY: bench-cluster
-bench-cluster: image localkube ## The figures of docs/performance.md that take a real Kubernetes and no scenario
+bench-cluster: build localkube ## The figures of docs/performance.md that take a real Kubernetes and no scenario
 	testscripts/on-kubernetes go test -run '^$$' -bench . -benchtime 1x -timeout 30m $(REAL_SUITE)

@@ -48,7 +48,20 @@ func TestForceFailover(t *testing.T) {
 			change: func(t *testing.T, s *shop) { s.hangs("a"); s.losePod(t, "a"); s.unlink("d") }, told: order,
 		},
 		"its Pod is gone, and it serves on": {
-			change: func(t *testing.T, s *shop) { s.hangs("a"); s.losePod(t, "a") }, told: []string{"d: CLUSTER FAILOVER"},
+			change: func(t *testing.T, s *shop) {
+				s.hangs("a")
+				s.losePod(t, "a")
+				s.sees("d", line("id-a", "master", "-", 1, "connected", "0-5460"))
+			},
+			told: []string{"d: CLUSTER FAILOVER"},
+		},
+		"its Pod is gone, and the replica doubts that it serves on": {
+			change: func(t *testing.T, s *shop) {
+				s.hangs("a")
+				s.losePod(t, "a")
+				s.sees("d", line("id-a", "master,fail?", "-", 1, "connected", "0-5460"))
+			},
+			told: order,
 		},
 		"its kubelet saw it end, and the replica has yet to notice": {
 			change: func(t *testing.T, s *shop) { s.hangs("a"); s.witnessEnd(t, "a") }, told: order,

@@ -42,7 +42,7 @@ func (a *ForceFailover) Execute(ctx context.Context, env Env) error {
 	switch {
 	case err != nil:
 		return err
-	case f == struckOff && replica.hearsPrimary():
+	case f == struckOff && replica.hearsPrimary(a.Succession.PrimaryID):
 		return succeed(ctx, env, a.Succession)
 	case f == notEnded && !errors.Is(silences[a.Succession.Primary], syscall.ECONNREFUSED),
 		f == notEnded && !heard.haveLost(replica, a.Succession.PrimaryID):
@@ -52,9 +52,12 @@ func (a *ForceFailover) Execute(ctx context.Context, env Env) error {
 	}
 }
 
-// hearsPrimary says that the replica's link to its primary stands. The primary then still serves clients, and what it
-// acknowledges must not be left behind.
-func (v *voice) hearsPrimary() bool { return infoField(v.info, "master_link_status") == "up" }
+// hearsPrimary says that the replica's links to its primary stand, that of replication and that of the bus. The primary
+// then still serves clients, and what it acknowledges must not be left behind. Where a machine lost its power, the first
+// stands until repl-timeout; the second is doubted after the node timeout.
+func (v *voice) hearsPrimary(id string) bool {
+	return infoField(v.info, "master_link_status") == "up" && v.trusts(id)
+}
 
 // heir is the voice of the replica that is to succeed, as long as the primary
 // does not answer, nobody has seen another in its place, and no other replica has

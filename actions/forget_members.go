@@ -106,8 +106,9 @@ func stillNeeded(ctx context.Context, env Env, d engine.Oblivion, alive map[stri
 }
 
 // needs says that the server reaches the member, or knows a replica of it that has
-// not failed or is among those that may be alive. A link to a failed member does not count: it is called connected while it is
-// being opened, for ever so to an address that is gone.
+// not failed or is among those that may be alive. A link to a failed member does
+// not count: it is called connected while it is being opened, for ever so to an
+// address that is gone.
 func (v view) needs(id string, alive map[string]bool) bool {
 	if m, known := v.member(id); known && m.linked && !m.is("fail") {
 		return true

@@ -123,10 +123,9 @@ func (c *comparison) acceptedByAll(replHash string) bool {
 }
 
 // counts says that the node has a server, or may get one that has read its
-// files already: it could be locked out. One that is lost with its Kubernetes
-// node may come back until its Pod is struck off.
+// files already: it could be locked out.
 func (c *comparison) counts(n *Node) bool {
-	return (!c.dead(n) || hostLost(n)) && n.Pod != nil && !n.Pod.Ended() && (n.Pod.Phase != "Pending" || n.Pod.HostNode != "")
+	return c.mayReturn(n) && n.Pod != nil && !n.Pod.Ended() && (n.Pod.Phase != "Pending" || n.Pod.HostNode != "")
 }
 
 // holdouts are, before the next passwords are adopted, the servers that do not

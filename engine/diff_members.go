@@ -97,17 +97,17 @@ func (c *comparison) unheard() bool {
 	})
 }
 
-// departed are the members to forget: ids that belong to no node or to one that has ended, that every
-// server which knows them has lost touch with, and that hold nothing a living
-// replica could still take over. A primary must stay known until its replica
-// is elected, since voters do not grant a vote for a shard they forgot
+// departed are the members to forget: ids that belong to no node whose server may
+// return, that every server which knows them has lost touch with, and that hold
+// nothing a living replica could still take over. A primary must stay known until
+// its replica is elected, since voters do not grant a vote for a shard they forgot
 // (clusterSendFailoverAuthIfNeeded in valkey/src/cluster_legacy.c).
 //
 // Lingering are those of whom that cannot be said yet.
 func (c *comparison) departed() (gone []Oblivion, lingering []string) {
 	ours := map[string]bool{}
 	for i := range c.seen.Nodes {
-		if n := &c.seen.Nodes[i]; n.LastID != "" && (!c.dead(n) || hostLost(n)) {
+		if n := &c.seen.Nodes[i]; n.LastID != "" && c.mayReturn(n) {
 			ours[n.LastID] = true
 		}
 	}

@@ -68,10 +68,10 @@ func silence(n *Node) string {
 
 // dead says that the node is gone for good: its container has ended, its Pod
 // vanished after its server was known, its Kubernetes node is lost with it, or
-// somebody deleted it before it joined. A member that somebody deletes goes on serving: its finalizer keeps
-// its Pod, and to end it would take its data away. A node that
-// ended before it joined, although made as it should be, is left to be read
-// for a while first.
+// somebody deleted it before it joined. A member that somebody deletes goes on
+// serving: its finalizer keeps its Pod, and to end it would take its data away. A
+// node that ended before it joined, although made as it should be, is left to be
+// read for a while first.
 func (c *comparison) dead(n *Node) bool {
 	switch {
 	case n.Pod == nil:
@@ -87,6 +87,10 @@ func (c *comparison) dead(n *Node) bool {
 
 // hostLost says that nobody reports what becomes of the node's Pod.
 func hostLost(n *Node) bool { return n.Pod != nil && n.Pod.HostLost && !n.Pod.Ended() }
+
+// mayReturn says that the node's server lives, or that it may be heard again: one
+// that is lost with its Kubernetes node may come back until its Pod is struck off.
+func (c *comparison) mayReturn(n *Node) bool { return !c.dead(n) || hostLost(n) }
 
 // abandoned says of a node whose Kubernetes node is lost that it is lost too, as
 // far as anybody can tell: it does not answer, and those who do are a majority

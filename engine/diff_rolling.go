@@ -74,9 +74,10 @@ func (c *comparison) tooSmall() string {
 	return ""
 }
 
-// tooOld says why servers of the wanted version could never load the data. Releases before 9.0 know no time to live of a field, and a
-// newer primary cannot even write such a key down for them (rdbSaveObjectType
-// in valkey/src/rdb.c): their replica would be sent nothing, over and over.
+// tooOld says why servers of the wanted version could never load the data.
+// Releases before 9.0 know no time to live of a field, and a newer primary cannot
+// even write such a key down for them (rdbSaveObjectType in valkey/src/rdb.c):
+// their replica would be sent nothing, over and over.
 func (c *comparison) tooOld() string {
 	if c.want.Version == "" || Since9.Holds(c.want.Version) {
 		return ""

@@ -239,9 +239,5 @@ func graceOf(pod *corev1.Pod, asked *int64) int64 {
 }
 
 func copyOf(obj client.Object) client.Object {
-	copied, ok := obj.DeepCopyObject().(client.Object)
-	if !ok {
-		panic("an object whose copy is no object")
-	}
-	return copied
+	return obj.DeepCopyObject().(client.Object)
 }
