@@ -59,7 +59,9 @@ func (o *Observer) ask(ctx context.Context, seen *Observation) error {
 // askOne asks once more when the connection broke under the question: whether anybody still listens tells a server that has
 // ended from a connection that was only closed, and what is certain of a death must not wait for the next pass.
 func (o *Observer) askOne(ctx context.Context, n *engine.Node, t valkey.Target, a valkey.Access) {
-	names := append(slices.Collect(maps.Keys(n.Spec.Settings)), o.Directives()...)
+	directives := o.Directives()
+	names := slices.AppendSeq(make([]string, 0, len(n.Spec.Settings)+len(directives)), maps.Keys(n.Spec.Settings))
+	names = append(names, directives...)
 	server, err := o.Pool.Ask(ctx, t, a, names)
 	if valkey.Silence(err) == valkey.SilenceLost {
 		server, err = o.Pool.Ask(ctx, t, a, names)

@@ -8,6 +8,6 @@ import (
 
 // TestMain lets garbage pile up: worlds are small and many, and collecting costs more than they do.
 func TestMain(m *testing.M) {
-	debug.SetGCPercent(800)
+	debug.SetGCPercent(400)
 	os.Exit(m.Run())
 }

@@ -32,14 +32,16 @@ type API struct {
 	kinds   map[string]*shelf
 	caches  []*Cache
 	version int64
-	born    map[string]int
+	// past are all versions of all objects.
+	past map[string]client.Object
+	born map[string]int
 }
 
 // New is an API server without objects.
 func New(line *timeline.Line) *API {
 	return &API{
 		Line: line, Admit: func(client.Object) {}, Changed: func(_, _ client.Object) {},
-		kinds: map[string]*shelf{}, born: map[string]int{},
+		kinds: map[string]*shelf{}, past: map[string]client.Object{}, born: map[string]int{},
 	}
 }
 
@@ -160,6 +162,7 @@ func (a *API) second() metav1.Time { return metav1.NewTime(a.Line.Now().Truncate
 func (a *API) store(was, obj client.Object) {
 	a.version++
 	obj.SetResourceVersion(strconv.FormatInt(a.version, 10))
+	a.past[obj.GetResourceVersion()] = obj
 	a.shelf(kindOf(obj)).put(client.ObjectKeyFromObject(obj), obj)
 	a.tell(was, obj)
 	if obj.GetDeletionTimestamp() != nil && len(obj.GetFinalizers()) == 0 && kindOf(obj) != "Pod" {

@@ -5,7 +5,6 @@ import (
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -163,7 +162,7 @@ func (c *Client) Update(ctx context.Context, obj client.Object, _ ...client.Upda
 		case obj.GetResourceVersion() != "" && obj.GetResourceVersion() != was.GetResourceVersion():
 			return conflict(obj)
 		}
-		c.change(was, keep(was, copyOf(obj), false), obj)
+		c.change(was, keep(was, copyOf(obj), false), obj, false)
 		return nil
 	})
 }
@@ -182,21 +181,21 @@ func (c *Client) patch(ctx context.Context, obj client.Object, patch client.Patc
 		if was == nil {
 			return notFound(kindOf(obj), obj.GetName())
 		}
-		is, lost, err := patched(was, obj, patch)
+		is, lost, err := c.API.patched(was, obj, patch)
 		if err != nil {
 			return err
 		}
 		if lost {
 			return conflict(obj)
 		}
-		c.change(was, keep(was, is, status), obj)
+		c.change(was, keep(was, is, status), obj, status)
 		return nil
 	})
 }
 
 // change stores the object, unless it is as it was, and gives it back to the caller.
-func (c *Client) change(was, is, caller client.Object) {
-	if equality.Semantic.DeepEqual(was, is) {
+func (c *Client) change(was, is, caller client.Object, status bool) {
+	if same(was, is, status) {
 		is = was
 	} else {
 		c.API.store(was, is)

@@ -1,11 +1,8 @@
 package kube
 
 import (
-	"encoding/json"
-	"fmt"
 	"reflect"
 
-	jsonpatch "github.com/evanphx/json-patch/v5"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
@@ -27,11 +24,26 @@ func generation(was, is client.Object) int64 {
 	return was.GetGeneration() + 1
 }
 
+// shallow is another object with the same parts, which are never changed in place.
+func shallow(obj client.Object) client.Object {
+	other := reflect.New(reflect.TypeOf(obj).Elem())
+	other.Elem().Set(reflect.ValueOf(obj).Elem())
+	return other.Interface().(client.Object)
+}
+
+// same says that two versions of an object are one, which of a change to status only that tells.
+func same(was, is client.Object, status bool) bool {
+	if status {
+		return equality.Semantic.DeepEqual(field(was, "Status").Interface(), field(is, "Status").Interface())
+	}
+	return equality.Semantic.DeepEqual(was, is)
+}
+
 // keep makes of a changed object what an API server makes of it: of a change to status only the status counts, of any
 // other all but the status, and what is the API server's own is as it was.
 func keep(was, is client.Object, status bool) client.Object {
 	if status {
-		kept := copyOf(was)
+		kept := shallow(was)
 		field(kept, "Status").Set(field(is, "Status"))
 		return kept
 	}
@@ -45,43 +57,4 @@ func keep(was, is client.Object, status bool) client.Object {
 	is.SetResourceVersion(was.GetResourceVersion())
 	is.SetGeneration(generation(was, is))
 	return is
-}
-
-// patched is the object with the patch. Who patches what the API server still has needs no JSON for it: then the outcome is
-// what the patch was made from. A patch that names a version is for that version only.
-func patched(was, obj client.Object, patch client.Patch) (is client.Object, conflict bool, err error) {
-	if was.GetResourceVersion() == obj.GetResourceVersion() {
-		return copyOf(obj), false, nil
-	}
-	data, err := patch.Data(obj)
-	if err != nil {
-		return nil, false, fmt.Errorf("make a patch: %w", err)
-	}
-	var meant struct {
-		Metadata struct {
-			ResourceVersion string `json:"resourceVersion"`
-		} `json:"metadata"`
-	}
-	if err := json.Unmarshal(data, &meant); err != nil {
-		return nil, false, fmt.Errorf("read a patch: %w", err)
-	}
-	if v := meant.Metadata.ResourceVersion; v != "" && v != was.GetResourceVersion() {
-		return nil, true, nil
-	}
-	before, err := json.Marshal(was)
-	if err != nil {
-		return nil, false, fmt.Errorf("write %T: %w", was, err)
-	}
-	after, err := jsonpatch.MergePatch(before, data)
-	if err != nil {
-		return nil, false, fmt.Errorf("merge a patch: %w", err)
-	}
-	is, ok := reflect.New(reflect.TypeOf(was).Elem()).Interface().(client.Object)
-	if !ok {
-		return nil, false, fmt.Errorf("%T is no object", was)
-	}
-	if err := json.Unmarshal(after, is); err != nil {
-		return nil, false, fmt.Errorf("read %T: %w", was, err)
-	}
-	return is, false, nil
 }

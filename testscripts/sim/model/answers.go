@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 
 	"valkey.gomomento.com/operator/engine"
 )
@@ -137,7 +138,7 @@ func (s *Server) look(settings []string) *engine.Server {
 		ID: s.ID, Version: s.Version, Role: engine.Primary, PrimaryID: s.primary, ClusterOK: s.ok, CurrentEpoch: s.current,
 		LinkUp: s.copy.up, Offset: s.copy.offset, Uptime: now.Sub(s.Born).Truncate(1e9), Keys: int64(len(s.copy.data)),
 		UsedMemory: 1 << 20, Peers: s.lookAtPeers(), Settings: map[string]string{},
-		Revision: hashOf(s.users, "_momento_revision"), ReplHash: sha(s.Password), ReplAccepts: hashesOf(s.users, "_momento_repl"),
+		Revision: hashOf(s.users, "_momento_revision"), ReplHash: s.passwordHash, ReplAccepts: hashesOf(s.users, "_momento_repl"),
 	}
 	if s.primary != "" {
 		e.Role = engine.Replica
@@ -166,7 +167,7 @@ func (s *Server) lookAtPeers() []engine.Peer {
 	for _, seg := range s.slots {
 		slots[seg.id] = append(slots[seg.id], seg.SlotRange)
 	}
-	all := make([]engine.Peer, 0, len(s.peers)+1)
+	all := make([]engine.Peer, 0, len(s.peers)+len(s.meeting)+1)
 	add := func(p engine.Peer) {
 		if p.Role = engine.Primary; p.PrimaryID != "" {
 			p.Role = engine.Replica
@@ -177,22 +178,48 @@ func (s *Server) lookAtPeers() []engine.Peer {
 		p.Slots = slots[p.ID]
 		all = append(all, p)
 	}
-	add(engine.Peer{ID: s.ID, IP: s.IP, Myself: true, PrimaryID: s.primary, Epoch: s.lineEpoch(), Linked: true})
-	for _, p := range s.peers {
+	myself := engine.Peer{ID: s.ID, IP: s.IP, Myself: true, PrimaryID: s.primary, Epoch: s.lineEpoch(), Linked: true}
+	at, _ := slices.BinarySearchFunc(s.peers, s.ID, byPeerID)
+	for i, p := range s.peers {
+		if i == at {
+			add(myself)
+		}
 		add(engine.Peer{
 			ID: p.id, IP: p.ip, PrimaryID: p.primary, Epoch: s.epochOfLine(p),
 			Suspected: p.pfail && !p.fail, Failed: p.fail, Linked: s.linked(p),
 		})
 	}
+	if at == len(s.peers) {
+		add(myself)
+	}
 	for _, m := range s.meeting {
 		all = append(all, engine.Peer{ID: handshakeID(m.ip), IP: m.ip, Handshake: true, Linked: true})
 	}
-	slices.SortFunc(all, func(a, b engine.Peer) int { return strings.Compare(a.ID, b.ID) })
+	if len(s.meeting) > 0 {
+		slices.SortFunc(all, func(a, b engine.Peer) int { return strings.Compare(a.ID, b.ID) })
+	}
 	return all
 }
 
-// hashesOf are the password hashes of a user in an ACL file, sorted.
+// A user is one in the text of an ACL file.
+type user struct{ file, name string }
+
+// hashed remembers what findHashes has found: all worlds have the same few files.
+var hashed sync.Map
+
+// hashesOf are the password hashes of a user in an ACL file, sorted. They must not be changed.
 func hashesOf(users, name string) []string {
+	if found, known := hashed.Load(user{users, name}); known {
+		if hashes, ok := found.([]string); ok {
+			return hashes
+		}
+	}
+	hashes := findHashes(users, name)
+	hashed.Store(user{users, name}, hashes)
+	return hashes
+}
+
+func findHashes(users, name string) []string {
 	var hashes []string
 	for line := range strings.Lines(users) {
 		words := strings.Fields(line)

@@ -10,6 +10,7 @@ import (
 
 // A peer is what one server knows of another.
 type peer struct {
+	of      *Server
 	id, ip  string
 	primary string
 	epoch   int64
@@ -33,8 +34,16 @@ func byPeerID(p *peer, id string) int { return strings.Compare(p.id, id) }
 
 // peer is what the server knows of the id, nil when nothing.
 func (s *Server) peer(id string) *peer {
-	if i, found := slices.BinarySearchFunc(s.peers, id, byPeerID); found {
-		return s.peers[i]
+	if other := s.cluster.byID(id); other != nil {
+		return s.known(other)
+	}
+	return nil
+}
+
+// known is what the server knows of another, nil when nothing.
+func (s *Server) known(other *Server) *peer {
+	if other.n < len(s.byNumber) {
+		return s.byNumber[other.n]
 	}
 	return nil
 }
@@ -53,8 +62,8 @@ func (s *Server) tend() {
 
 // ping exchanges views with a peer when it is time to.
 func (s *Server) ping(p *peer, now time.Time) {
-	other := s.cluster.byID(p.id)
-	answers := other != nil && other.IP == p.ip && s.talksTo(other)
+	other := p.of
+	answers := other.IP == p.ip && s.talksTo(other)
 	if now.Before(p.next) && (answers || p.asked.IsZero()) && !s.unlinked(p) {
 		return
 	}
@@ -74,22 +83,22 @@ func (s *Server) ping(p *peer, now time.Time) {
 
 // unlinked says that the server knows its link to the peer to be broken: nobody listens there.
 func (s *Server) unlinked(p *peer) bool {
-	other := s.cluster.byID(p.id)
-	return other != nil && other.IP == p.ip && other.refuses() && !s.cluster.Net.Cut(s.Name, other.Name)
+	other := p.of
+	return other.IP == p.ip && other.refuses() && !s.cluster.Net.Cut(s.Name, other.Name)
 }
 
 // broadcast sends the server's view to all that it reaches.
 func (s *Server) broadcast() {
 	for _, p := range slices.Clone(s.peers) {
-		if other := s.cluster.byID(p.id); other != nil && other.IP == p.ip && s.reaches(other) {
-			other.receive(s)
+		if p.of.IP == p.ip && s.reaches(p.of) {
+			p.of.receive(s)
 		}
 	}
 }
 
 // receive takes in what another says of itself and of others. One that is not known is not listened to.
 func (s *Server) receive(from *Server) {
-	p := s.peer(from.ID)
+	p := s.known(from)
 	if p == nil || p.ip != from.IP {
 		return
 	}
@@ -213,12 +222,12 @@ func (s *Server) collide(from *Server) {
 // replica follows nor who holds which slots: that is for each to say of itself, and of the dead nobody does.
 func (s *Server) acquaint(from *Server) {
 	for _, p := range from.peers {
-		if p.id != s.ID && s.peer(p.id) == nil && !s.bans(p.id) {
+		if p.of != s && s.known(p.of) == nil && !s.bans(p.id) {
 			primary := p.primary
 			if primary != "" {
 				primary = unknown
 			}
-			s.add(&peer{id: p.id, ip: p.ip, primary: primary, pfail: p.pfail, fail: p.fail})
+			s.add(&peer{of: p.of, id: p.id, ip: p.ip, primary: primary, pfail: p.pfail, fail: p.fail})
 		}
 	}
 }
@@ -250,17 +259,21 @@ func (s *Server) meet(ip string) {
 
 // admit makes another known.
 func (s *Server) admit(other *Server) {
-	if p := s.peer(other.ID); p != nil {
+	if p := s.known(other); p != nil {
 		p.ip = other.IP
 		return
 	}
-	s.add(&peer{id: other.ID, ip: other.IP, primary: other.primary, epoch: other.epoch})
+	s.add(&peer{of: other, id: other.ID, ip: other.IP, primary: other.primary, epoch: other.epoch})
 }
 
 func (s *Server) add(p *peer) {
 	p.reports = map[string]time.Time{}
 	at, _ := slices.BinarySearchFunc(s.peers, p.id, byPeerID)
 	s.peers = slices.Insert(s.peers, at, p)
+	if more := p.of.n + 1 - len(s.byNumber); more > 0 {
+		s.byNumber = append(s.byNumber, make([]*peer, more)...)
+	}
+	s.byNumber[p.of.n] = p
 	s.version++
 }
 
@@ -270,12 +283,13 @@ func (s *Server) forget(id string, ttl time.Duration) {
 	if !found || s.primary == id {
 		return
 	}
+	s.byNumber[s.peers[i].of.n] = nil
 	s.peers = slices.Delete(s.peers, i, i+1)
 	s.banned[id] = s.cluster.Line.Now().Add(ttl)
 	s.give("", s.slots.of(id)...)
 	for _, p := range slices.Clone(s.peers) {
-		if other := s.cluster.byID(p.id); other != nil && s.reaches(other) {
-			other.forget(id, ttl)
+		if s.reaches(p.of) {
+			p.of.forget(id, ttl)
 		}
 	}
 }

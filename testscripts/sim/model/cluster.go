@@ -38,12 +38,13 @@ type Cluster struct {
 	Keys []*Key
 
 	servers []*Server // sorted by id
+	ids     map[string]*Server
 	lag     time.Duration
 }
 
 // New is a cluster without servers, whose replicas lag by so much.
 func New(line *timeline.Line, lag time.Duration) *Cluster {
-	c := &Cluster{Line: line, lag: lag}
+	c := &Cluster{Line: line, lag: lag, ids: map[string]*Server{}}
 	line.After(tick, c.tick)
 	return c
 }
@@ -71,6 +72,7 @@ type Server struct {
 	Lag time.Duration
 
 	cluster       *Cluster
+	n             int // how many servers were before it
 	alive, hung   bool
 	plugged       bool // its address exists
 	dark          bool // its machine has no power
@@ -81,9 +83,14 @@ type Server struct {
 	primary       string
 	shard         string  // the shard id: its own id, or that of the first primary that it has followed
 	peers         []*peer // sorted by id
+	byNumber      []*peer // the same, by the number of the server
 	meeting       []meeting
 	slots         table
 	version       int // counts what others may learn of it
+	owners        []string
+	ownersAt      int // the version of owners
+	patience      time.Duration
+	passwordHash  string
 	banned        map[string]time.Time
 	ok            bool
 	minorityUntil time.Time
@@ -106,7 +113,7 @@ func (c *Cluster) Start(p Process) *Server {
 	sum := sha256.Sum256([]byte(p.UID))
 	s := &Server{
 		Process: p, ID: hex.EncodeToString(sum[:20]), Born: c.Line.Now(), Lag: c.lag,
-		cluster: c, alive: true, plugged: true, users: p.Users(), banned: map[string]time.Time{},
+		cluster: c, n: len(c.servers), version: 1, alive: true, plugged: true, users: p.Users(), banned: map[string]time.Time{},
 	}
 	settings := map[string]string{}
 	for name, value := range p.Settings {
@@ -114,6 +121,8 @@ func (c *Cluster) Start(p Process) *Server {
 	}
 	s.Settings, s.shard = settings, s.ID
 	s.copy.stream = &stream{of: s}
+	s.patience, s.passwordHash = s.readTimeout(), sha(p.Password)
+	c.ids[s.ID] = s
 	at, _ := slices.BinarySearchFunc(c.servers, s.ID, byServerID)
 	c.servers = slices.Insert(c.servers, at, s)
 	return s
@@ -139,12 +148,7 @@ func (c *Cluster) find(match func(*Server) bool) *Server {
 }
 
 // byID is the server that bears the id, alive or not.
-func (c *Cluster) byID(id string) *Server {
-	if i, found := slices.BinarySearchFunc(c.servers, id, byServerID); found {
-		return c.servers[i]
-	}
-	return nil
-}
+func (c *Cluster) byID(id string) *Server { return c.ids[id] }
 
 // at is the server at an address, nil when the address is nobody's.
 func (c *Cluster) at(ip string) *Server {
@@ -185,7 +189,9 @@ func (s *Server) talksTo(other *Server) bool { return s.reaches(other) && other.
 func (s *Server) refuses() bool { return !s.alive && s.plugged && !s.dark }
 
 // timeout is the server's cluster-node-timeout.
-func (s *Server) timeout() time.Duration {
+func (s *Server) timeout() time.Duration { return s.patience }
+
+func (s *Server) readTimeout() time.Duration {
 	d, err := time.ParseDuration(s.Settings["cluster-node-timeout"] + "ms")
 	if err != nil {
 		return 15 * time.Second

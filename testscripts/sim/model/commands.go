@@ -94,6 +94,7 @@ func (s *Server) configure(args []string) error {
 	for pair := range slices.Chunk(args, 2) {
 		s.Settings[strings.ToLower(pair[0])] = pair[1]
 	}
+	s.patience = s.readTimeout()
 	return nil
 }
 

@@ -11,7 +11,7 @@ func (s *Server) hearReports(from *Server) {
 	}
 	now := s.cluster.Line.Now()
 	for _, theirs := range from.peers {
-		mine := s.peer(theirs.id)
+		mine := s.known(theirs.of)
 		switch {
 		case mine == nil:
 		case theirs.pfail || theirs.fail:
@@ -31,10 +31,8 @@ func (s *Server) judge(now time.Time) {
 		if p.pfail && !p.fail && s.reported(p, now) {
 			s.markFailed(p, now)
 			for _, q := range s.peers {
-				if other := s.cluster.byID(q.id); other != nil && s.reaches(other) {
-					if theirs := other.peer(p.id); theirs != nil {
-						other.markFailed(theirs, now)
-					}
+				if theirs := q.of.known(p.of); theirs != nil && s.reaches(q.of) {
+					q.of.markFailed(theirs, now)
 				}
 			}
 		}

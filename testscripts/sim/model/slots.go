@@ -121,8 +121,13 @@ func (s *Server) give(id string, ranges ...engine.SlotRange) {
 	s.version++
 }
 
-// voters are the ids of those who may vote, in the server's view: primaries that have slots.
-func (s *Server) voters() []string { return s.slots.owners() }
+// voters are the ids of those who may vote, in the server's view: primaries that have slots. They must not be changed.
+func (s *Server) voters() []string {
+	if s.ownersAt != s.version {
+		s.owners, s.ownersAt = s.slots.owners(), s.version
+	}
+	return s.owners
+}
 
 // isVoter says that the server itself may vote.
 func (s *Server) isVoter() bool { return s.primary == "" && s.slots.count(s.ID) > 0 }
