@@ -143,6 +143,14 @@ func zone(n *Node) string {
 	return n.Pod.Zone
 }
 
+// machine is the Kubernetes node that the node's Pod runs on, "" while it has none.
+func machine(n *Node) string {
+	if n.Pod == nil {
+		return ""
+	}
+	return n.Pod.HostNode
+}
+
 // introductions are the meetings that are still due between servers that are
 // prepared. A handshake under way is given its time.
 func (c *comparison) introductions() []Introduction {

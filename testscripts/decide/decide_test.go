@@ -86,7 +86,7 @@ var commands = map[string]func(*testscript.TestScript, bool, []string){
 	"lose":      cmdLose,      // lose pod|node|record|server|link|host|[next-]secret|memory|object|budget [NODE|HOST] [WHY]: something vanishes; a node begins to, its record is gone
 	"elect":     cmdElect,     // elect NODE: the primaries elect a replica without being asked
 	"servers":   cmdServers,   // servers version|used|room|keys|fieldttls NODE|all VALUE: what servers report
-	"zone":      cmdZone,      // zone NODE ZONE: where the node's Pod runs
+	"zone":      cmdZone,      // zone NODE ZONE [HOST]: where the node's Pod runs
 	"offer":     cmdOffer,     // offer SECRET REVISION|none: the spec names this TLS Secret, which holds this
 	"cordon":    cmdCordon,    // cordon HOST: the Kubernetes node takes no new Pods
 	"uncordon":  cmdUncordon,  // uncordon HOST: it takes Pods again
@@ -316,7 +316,11 @@ func cmdServers(ts *testscript.TestScript, _ bool, args []string) {
 }
 
 func cmdZone(ts *testscript.TestScript, _ bool, args []string) {
-	at(ts).world.node(args[0]).Pod.Zone = args[1]
+	pod := at(ts).world.node(args[0]).Pod
+	pod.Zone = args[1]
+	if len(args) > 2 {
+		pod.HostNode = args[2]
+	}
 }
 
 func cmdTick(ts *testscript.TestScript, _ bool, args []string) {
