@@ -13,6 +13,7 @@ type peer struct {
 	of      *Server
 	id, ip  string
 	primary string
+	shard   string // the shard id that it last told
 	epoch   int64
 	offset  int64
 	// next is when it is pinged next; asked is when it was pinged without an answer so far, zero when it owes none.
@@ -21,8 +22,6 @@ type peer struct {
 	failedAt    time.Time
 	// reports are the times at which voters said that they do not reach it.
 	reports map[string]time.Time
-	// votedAt is when the server last voted for one who was to replace it.
-	votedAt time.Time
 	// learned are the versions of both sides at the last exchange.
 	learned [2]int
 }
@@ -103,11 +102,15 @@ func (s *Server) receive(from *Server) {
 		return
 	}
 	s.current = max(s.current, from.current)
+	if p.primary == "" && from.primary != "" && s.stepsDown(p, from) {
+		return
+	}
 	if p.primary != from.primary || p.epoch != from.epoch {
 		p.primary, p.epoch = from.primary, from.epoch
 		s.version++
+		s.cluster.Line.After(time.Millisecond, s.shortenChain)
 	}
-	p.offset = from.copy.offset
+	p.offset, p.shard = from.copy.offset, from.shard
 	if seen := [2]int{from.version, s.version}; p.learned != seen {
 		s.learnSlots(from)
 		s.collide(from)
@@ -117,17 +120,45 @@ func (s *Server) receive(from *Server) {
 	s.hearReports(from)
 }
 
+// stepsDown takes in that a primary has become a replica, and with it that its new primary is one, whose own word may come
+// later. It says whether the message is older than what is known.
+func (s *Server) stepsDown(p *peer, from *Server) (stale bool) {
+	head := s.peer(from.primary)
+	switch {
+	case head == nil:
+	case p.shard != head.shard:
+		s.give("", s.slots.of(p.id)...)
+	case max(p.epoch, s.epochOfLine(head)) > from.lineEpoch():
+		return true
+	case head.primary != "":
+		s.give(head.id, s.slots.of(p.id)...)
+		head.primary, head.epoch = "", from.lineEpoch()
+	}
+	return false
+}
+
+// shortenChain lets a replica of a replica follow whom that one follows ("I'm a sub-replica!" in clusterProcessPacket).
+func (s *Server) shortenChain() {
+	head := s.peer(s.primary)
+	if s.runs() && head != nil && head.primary != s.ID && s.peer(head.primary) != nil {
+		s.follow(head.primary)
+	}
+}
+
 // learnSlots takes in the claims of a primary. What another holds by a higher epoch stays, and the one who claims it is told.
 func (s *Server) learnSlots(from *Server) {
 	if from.primary != "" {
 		return
 	}
 	for _, better := range s.learn(from.ID, from.epoch, from.slots.of(from.ID)) {
-		if p := s.peer(better); p != nil && s.reaches(from) {
-			from.update(p.id, p.epoch, s.slots.of(p.id))
-		} else if better == s.ID && s.reaches(from) {
-			from.update(s.ID, s.epoch, s.slots.of(s.ID))
-		}
+		s.tellUpdate(from, better)
+	}
+}
+
+// tellUpdate lets another know who owns slots by a higher epoch than it says (clusterSendUpdate).
+func (s *Server) tellUpdate(other *Server, owner string) {
+	if s.reaches(other) && (owner == s.ID || s.peer(owner) != nil) {
+		other.update(owner, s.epochOf(owner), s.slots.of(owner))
 	}
 }
 

@@ -92,39 +92,37 @@ func (s *Server) askForVotes(e *election) {
 	})
 }
 
-// vote says whether the server votes for a replica (clusterSendFailoverAuthIfNeeded).
+// vote says whether the server votes for a replica (clusterSendFailoverAuthIfNeeded). It knows itself not to have failed.
 func (s *Server) vote(r *Server, e *election) bool {
-	s.current = max(s.current, e.epoch)
+	if e.epoch < s.current {
+		return false
+	}
+	s.current = e.epoch
 	candidate := s.peer(r.ID)
-	if !s.isVoter() || candidate == nil || candidate.primary == "" || s.voted >= e.epoch {
+	if !s.isVoter() || candidate == nil || candidate.primary == "" || s.voted == s.current {
 		return false
 	}
-	now := s.cluster.Line.Now()
 	old := s.peer(candidate.primary)
-	if candidate.primary != s.ID {
-		// Since 8.1 a manual failover is not held up by a vote of a short while ago.
-		if old == nil || !e.forced && (!old.fail || old.votedSince(now.Add(-2*s.timeout()))) {
-			return false
-		}
-	}
-	if s.knowsBetter(r) {
+	if !e.forced && (old == nil || !old.fail) || old == nil && candidate.primary != s.ID {
 		return false
 	}
-	if old != nil {
-		old.votedAt = now
+	if better := s.knowsBetter(r); better != "" {
+		s.tellUpdate(r, better)
+		return false
 	}
 	s.voted = e.epoch
 	return true
 }
 
-// knowsBetter says that the server knows of owners of the replica's slots with a higher epoch than its primary had.
-func (s *Server) knowsBetter(r *Server) bool {
-	return slices.ContainsFunc(s.partsOf(r.slots.of(r.primary)), func(part segment) bool {
-		return part.id != "" && s.epochOf(part.id) > r.epochOf(r.primary)
-	})
+// knowsBetter is an owner of slots of the replica's with a higher epoch than its primary had, "" when there is none.
+func (s *Server) knowsBetter(r *Server) string {
+	for _, part := range s.partsOf(r.slots.of(r.primary)) {
+		if part.id != "" && s.epochOf(part.id) > r.epochOf(r.primary) {
+			return part.id
+		}
+	}
+	return ""
 }
-
-func (p *peer) votedSince(t time.Time) bool { return p != nil && p.votedAt.After(t) }
 
 // promote makes the replica primary in the place of its primary.
 func (s *Server) promote(epoch int64) {
