@@ -6,11 +6,12 @@ import (
 	"valkey.gomomento.com/operator/engine"
 )
 
-// ReturnReplicas lets replicas of another shard's primary follow their own
-// shard's.
+// ReturnReplicas lets replicas of another shard's primary, or of one that died
+// before it got a slot, follow their own shard's.
 //
 // What such a server holds is thrown away, so it must be what somebody else
-// holds: that of a primary which it still follows and can reach.
+// holds: that of a primary which it still follows and can reach. What one
+// without a slot had is nobody's.
 type ReturnReplicas struct {
 	Attachments []engine.Attachment `expr:"attachments"`
 }
@@ -28,10 +29,16 @@ func (a *ReturnReplicas) Execute(ctx context.Context, env Env) error {
 			return err
 		}
 		followed := v.self().primary
-		if v.id != at.ID || followed == "" || followed == at.PrimaryID || !primaryOf(v, followed) || !primaryOf(v, at.PrimaryID) {
+		if v.id != at.ID || followed == "" || followed == at.PrimaryID || !(primaryOf(v, followed) || deadAndEmpty(v, followed)) || !primaryOf(v, at.PrimaryID) {
 			return nil
 		}
 		_, err = ask(ctx, env, at.Node, command("CLUSTER REPLICATE", at.PrimaryID))
 		return err
 	})
+}
+
+// deadAndEmpty says that the server has lost touch with a primary without slots.
+func deadAndEmpty(v view, id string) bool {
+	m, known := v.member(id)
+	return known && m.isPrimary() && !m.reachable() && len(m.slots) == 0
 }

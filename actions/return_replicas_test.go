@@ -16,12 +16,14 @@ func TestReturnReplicas(t *testing.T) {
 		id    string
 		told  []string
 	}{
-		"a replica of another shard is sent back": {lines: []string{me, own, other}, told: []string{"a: CLUSTER REPLICATE id-p"}},
-		"another server answers":                  {lines: []string{me, own, other}, id: "id-x"},
-		"it has been sent back already":           {lines: []string{line("id-a", "myself,slave", "id-p", 4, "connected"), own, other}},
-		"it has become a primary":                 {lines: []string{line("id-a", "myself,master", "-", 4, "connected"), own, other}},
-		"what it holds may be the last copy":      {lines: []string{me, own, line("id-q", "master,fail", "-", 2, "disconnected", "5461-16383")}},
-		"its own primary is dead":                 {lines: []string{me, line("id-p", "master,fail", "-", 1, "disconnected", "0-5460"), other}},
+		"a replica of another shard is sent back":     {lines: []string{me, own, other}, told: []string{"a: CLUSTER REPLICATE id-p"}},
+		"another server answers":                      {lines: []string{me, own, other}, id: "id-x"},
+		"it has been sent back already":               {lines: []string{line("id-a", "myself,slave", "id-p", 4, "connected"), own, other}},
+		"it has become a primary":                     {lines: []string{line("id-a", "myself,master", "-", 4, "connected"), own, other}},
+		"what it holds may be the last copy":          {lines: []string{me, own, line("id-q", "master,fail", "-", 2, "disconnected", "5461-16383")}},
+		"whom it followed died before it got a slot":  {lines: []string{me, own, line("id-q", "master,fail", "-", 2, "connected")}, told: []string{"a: CLUSTER REPLICATE id-p"}},
+		"whom it follows has no slot yet and is well": {lines: []string{me, own, line("id-q", "master", "-", 2, "connected")}, told: []string{"a: CLUSTER REPLICATE id-p"}},
+		"its own primary is dead":                     {lines: []string{me, line("id-p", "master,fail", "-", 1, "disconnected", "0-5460"), other}},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -207,9 +207,7 @@ func (c *comparison) attachments() []Attachment {
 	return out
 }
 
-// strayed are the replicas that somebody let follow another shard's primary, with
-// the primary of their own. What they hold is that other shard's, and not the
-// last of it: its primary is heard.
+// strayed are the replicas that follow whom they should not, with the primary of their own shard.
 func (c *comparison) strayed() []Attachment {
 	var out []Attachment
 	for _, s := range c.shards {
@@ -217,14 +215,21 @@ func (c *comparison) strayed() []Attachment {
 			continue
 		}
 		for _, n := range s.nodes {
-			if !c.hears(n) || n.Server.Role != Replica || n.Lifecycle == Leaving {
-				continue
-			}
-			if other := c.byID[n.Server.PrimaryID]; other != nil && other.Server.Role == Primary && other.ShardIndex != s.index {
+			if n != s.head && c.hears(n) && n.Server.Role == Replica && n.Lifecycle != Leaving && c.astray(s, n.Server.PrimaryID) {
 				out = append(out, Attachment{Node: n.Name, ID: n.Server.ID, PrimaryID: s.head.Server.ID})
 			}
 		}
 	}
 	slices.SortFunc(out, func(a, b Attachment) int { return compareText(a.Node, b.Node) })
 	return out
+}
+
+// astray says that replicas of the shard should not follow this primary: it is another shard's, where somebody has attached
+// them, and what they hold is not the last of it, since it is heard; or it died before it got a slot. Such a one nobody
+// elects a successor of, and what its replicas hold is nobody's.
+func (c *comparison) astray(s shard, primary string) bool {
+	if other := c.byID[primary]; other != nil {
+		return other.Server.Role == Primary && other.ShardIndex != s.index
+	}
+	return c.covered && len(c.claims[primary]) == 0 && c.ended(primary)
 }

@@ -114,7 +114,8 @@ type MemberFacts struct {
 	Lingering []string `expr:"lingering"`
 	// Excess are members beyond the target that can leave at once: what fewer replicas per shard leave over.
 	Excess []Retirement `expr:"excess"`
-	// Strayed are replicas that follow the primary of another shard, with that of their own.
+	// Strayed are replicas that follow the primary of another shard, or one that died before it got a slot, with that of
+	// their own.
 	Strayed []Attachment `expr:"strayed"`
 	// UsersStale are nodes whose server has loaded another ACL file than the one it should have, sorted.
 	UsersStale []string `expr:"usersStale"`
