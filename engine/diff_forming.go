@@ -110,8 +110,8 @@ func (c *comparison) choosePrimaries() []*Node {
 		switch {
 		case s.primary != nil:
 			could[i] = []*Node{s.primary}
-		case c.mayBeGivenSlots(s):
-			could[i] = s.nodes
+		default:
+			could[i] = c.mayBeGivenSlots(s)
 		}
 		for _, n := range could[i] {
 			zones[i] = append(zones[i], zone(n))
@@ -126,14 +126,35 @@ func (c *comparison) choosePrimaries() []*Node {
 	return chosen
 }
 
-// mayBeGivenSlots says that every node of the shard answers and none is a replica.
-func (c *comparison) mayBeGivenSlots(s shard) bool {
-	if len(s.nodes) == 0 {
-		return false
+// mayBeGivenSlots are the nodes of a shard without slots that may get some: all of
+// them answer, and none is a replica that may yet be elected. Those that have
+// replicas already come before those that have none.
+func (c *comparison) mayBeGivenSlots(s shard) []*Node {
+	var free, followed []*Node
+	for _, n := range s.nodes {
+		switch {
+		case !c.hears(n):
+			return nil
+		case n.Server.Role == Primary:
+			free = append(free, n)
+		}
 	}
-	return !slices.ContainsFunc(s.nodes, func(n *Node) bool {
-		return !c.hears(n) || n.Server.Role == Replica
-	})
+	for _, n := range s.nodes {
+		if n.Server.Role == Primary {
+			continue
+		}
+		head := c.byID[n.Server.PrimaryID]
+		if !slices.Contains(free, head) {
+			return nil
+		}
+		if !slices.Contains(followed, head) {
+			followed = append(followed, head)
+		}
+	}
+	if len(followed) > 0 {
+		return followed
+	}
+	return free
 }
 
 func zone(n *Node) string {

@@ -108,7 +108,7 @@ func (s *Server) receive(from *Server) {
 	if p.primary != from.primary || p.epoch != from.epoch {
 		p.primary, p.epoch = from.primary, from.epoch
 		s.version++
-		s.cluster.Line.After(time.Millisecond, s.shortenChain)
+		s.shortenChain()
 	}
 	p.offset, p.shard = from.copy.offset, from.shard
 	if seen := [2]int{from.version, s.version}; p.learned != seen {
@@ -140,8 +140,11 @@ func (s *Server) stepsDown(p *peer, from *Server) (stale bool) {
 // shortenChain lets a replica of a replica follow whom that one follows ("I'm a sub-replica!" in clusterProcessPacket).
 func (s *Server) shortenChain() {
 	head := s.peer(s.primary)
-	if s.runs() && head != nil && head.primary != s.ID && s.peer(head.primary) != nil {
-		s.follow(head.primary)
+	if head == nil {
+		return
+	}
+	if next := s.peer(head.primary); next != nil && next.primary == "" {
+		s.follow(next.id)
 	}
 }
 

@@ -129,8 +129,10 @@ func (s *Server) promote(epoch int64) {
 	old := s.primary
 	s.primary, s.epoch, s.election = "", epoch, nil
 	s.current = max(s.current, epoch)
+	s.copy.keepUp(s, s.cluster.byID(old)) // what has come since the last tick
 	s.copy.lead(s)
 	s.give(s.ID, s.slots.of(old)...)
+	s.dropDirty()
 	s.ok = true
 	s.broadcast()
 }
