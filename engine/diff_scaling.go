@@ -54,7 +54,7 @@ func (c *comparison) scaling(f *Facts) ScalingFacts {
 }
 
 // plan are all moves that are left until every shard of the target has its
-// share and the shards that leave have nothing.
+// share and the shards that leave have nothing, nor have rivals of a primary.
 func (c *comparison) plan() []Move {
 	if !c.covered {
 		return nil
@@ -72,6 +72,11 @@ func (c *comparison) plan() []Move {
 			continue
 		}
 		owners = append(owners, c.claims[head.Server.ID])
+	}
+	for _, s := range c.everyShard() {
+		for _, n := range s.rivals {
+			heads, owners = append(heads, n), append(owners, c.claims[n.Server.ID])
+		}
 	}
 	var plan []Move
 	for _, t := range topology.Rebalance(owners, c.target.Shards) {
@@ -99,7 +104,7 @@ func (c *comparison) hindrance(f *Facts, plan []Move) string {
 		return ""
 	}
 	for _, s := range c.shards {
-		if have := len(s.copies); have < c.target.perShard() {
+		if have := len(s.copies); have+len(s.rivals) < c.target.perShard() {
 			return fmt.Sprintf("shard %d has %d of %d servers in sync", s.index, have, c.target.perShard())
 		}
 		// A primary refuses writes in the first seconds of its life, those of a move too.

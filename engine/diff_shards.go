@@ -11,7 +11,10 @@ import (
 type shard struct {
 	index   int
 	nodes   []*Node // alive ones, sorted by name
-	primary *Node   // the heard node that holds slots, nil when there is none
+	primary *Node   // the heard node that holds slots, the most of them if there are several; nil when there is none
+	// rivals are other heard nodes of the shard that hold slots. Whoever was cut off while a move to it was under way
+	// may have been replaced before it takes these slots over.
+	rivals []*Node
 	// head is the server that the others follow: the one that holds the shard's
 	// slots or, in a shard that has none yet, the one that is to get them. While
 	// any slot is without a heard owner, a shard without slots may be one whose
@@ -35,15 +38,27 @@ func (c *comparison) sortIntoShards() {
 		s := &all[n.ShardIndex]
 		s.nodes = append(s.nodes, n)
 		if c.hears(n) && n.Server.Role == Primary && len(c.claims[n.Server.ID]) > 0 {
-			s.primary = n
+			s.rivals = append(s.rivals, n)
 		}
 	}
 	for i := range all {
 		s := &all[i]
+		c.rank(s)
 		s.index, s.head = i, c.findHead(s)
 		s.copies = c.findCopies(s)
 	}
 	c.shards, c.leaving = all[:c.target.Shards], all[c.target.Shards:]
+}
+
+// rank makes one of those who hold the shard's slots its primary.
+func (c *comparison) rank(s *shard) {
+	held := func(n *Node) int { return topology.Count(c.claims[n.Server.ID]) }
+	slices.SortFunc(s.rivals, func(a, b *Node) int {
+		return cmp.Or(cmp.Compare(held(b), held(a)), cmp.Compare(a.Name, b.Name))
+	})
+	if len(s.rivals) > 0 {
+		s.primary, s.rivals = s.rivals[0], s.rivals[1:]
+	}
 }
 
 func (c *comparison) shardFacts() []ShardFacts {

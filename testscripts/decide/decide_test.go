@@ -82,7 +82,7 @@ var commands = map[string]func(*testscript.TestScript, bool, []string){
 	"edit":      cmdEdit,      // edit FIELD VALUE: change the cluster's spec or object
 	"drift":     cmdDrift,     // drift NODE DIRECTIVE VALUE: somebody changes a setting on a running server
 	"pods":      cmdPods,      // pods running|pending|failed|deleted NODE|new [TROUBLE]: what became of Pods
-	"gain":      cmdGain,      // gain node SHARD | stray KIND/NAME | server|link NODE | job|failed FROM TO SLOTS | mark FROM TO SLOT: something is there
+	"gain":      cmdGain,      // gain node SHARD | stray KIND/NAME | server|link NODE | job|failed|slots FROM TO SLOTS | mark FROM TO SLOT: something is there
 	"lose":      cmdLose,      // lose pod|node|record|server|link|host|[next-]secret|memory|object|budget [NODE|HOST] [WHY]: something vanishes; a node begins to, its record is gone
 	"elect":     cmdElect,     // elect NODE: the primaries elect a replica without being asked
 	"servers":   cmdServers,   // servers version|used|room|keys|fieldttls NODE|all VALUE: what servers report
@@ -280,6 +280,8 @@ func cmdGain(ts *testscript.TestScript, _ bool, args []string) {
 		ts.Check(w.addJob(args[1], args[2], args[3], "replicating", ""))
 	case "failed":
 		ts.Check(w.addJob(args[1], args[2], args[3], "failed", "Connection lost to target"))
+	case "slots":
+		ts.Check(w.divert(args[1], args[2], args[3]))
 	case "mark":
 		slot, err := strconv.Atoi(args[3])
 		ts.Check(err)

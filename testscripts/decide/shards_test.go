@@ -71,6 +71,21 @@ func (w *world) addJob(from, to, slots, state, message string) error {
 	return nil
 }
 
+// divert lets a job end at a server that has been replaced meanwhile: it is a primary beside its successor.
+func (w *world) divert(from, to, slots string) error {
+	var r engine.SlotRange
+	if _, err := fmt.Sscanf(slots, "%d-%d", &r.From, &r.To); err != nil {
+		return fmt.Errorf("slots %s: %w", slots, err)
+	}
+	s := w.node(to).Server
+	me := s.Self()
+	s.Role, s.PrimaryID, s.LinkUp = engine.Primary, "", false
+	me.Role, me.PrimaryID = engine.Primary, ""
+	w.move([]engine.Move{{From: from, To: to, Slots: []engine.SlotRange{r}}})
+	w.gossip()
+	return nil
+}
+
 // mark marks a slot as on the move at the source alone, as an operator that is killed between two commands leaves it.
 func (w *world) mark(from, to string, slot int) {
 	s := w.node(from).Server
