@@ -11,8 +11,8 @@ import (
 const (
 	// jobKeys bounds the keys of one slot migration job. When a job ends, its
 	// source holds back all writes until it has deleted what moved, which takes
-	// about a microsecond a key and some more on a busy machine.
-	jobKeys = 20_000
+	// one or two microseconds a key.
+	jobKeys = 30_000
 	// carrySlots bounds the slots that are moved one by one in a step, on
 	// servers without such jobs: what a second or two is enough for.
 	carrySlots = 512
@@ -155,23 +155,22 @@ func (c *comparison) tooFull(plan []Move) string {
 	return ""
 }
 
-// begin picks the moves that can begin now: one from each source and one to
-// each target, as large as the keys allow. A target that takes over slots from
-// several sources at once leaves clients without an owner to go to for seconds:
-// source and target each name the other (seen with 9.1). Where source or target
-// does not know slot migration jobs, slots are carried over one by one, from one
-// source at a time.
+// begin picks the moves that can begin now: one from each source, as large as
+// the keys allow. A target takes from all its sources at once, but nobody gives
+// and takes at the same time, as in the middle of an older plan. Where source or
+// target does not know slot migration jobs, slots are carried over one by one,
+// from one source at a time.
 func (c *comparison) begin(plan []Move, s *ScalingFacts) {
-	busy := map[string]bool{}
+	gives, takes := map[string]bool{}, map[string]bool{}
 	for _, n := range c.heard {
 		for i := range n.Server.Migrations {
 			if m := &n.Server.Migrations[i]; m.Open() {
-				busy[m.SourceID], busy[m.TargetID] = true, true
+				gives[m.SourceID], takes[m.TargetID] = true, true
 			}
 		}
 	}
 	for _, m := range plan {
-		if busy[m.FromID] || busy[m.ToID] {
+		if gives[m.FromID] || takes[m.FromID] || gives[m.ToID] {
 			continue
 		}
 		source, target := c.byID[m.FromID].Server, c.byID[m.ToID].Server
@@ -182,7 +181,7 @@ func (c *comparison) begin(plan []Move, s *ScalingFacts) {
 			}
 			continue
 		}
-		busy[m.FromID], busy[m.ToID] = true, true
+		gives[m.FromID], takes[m.ToID] = true, true
 		m.Slots = topology.Head(m.Slots, c.jobSize(source))
 		s.Moves = append(s.Moves, m)
 	}

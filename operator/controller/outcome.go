@@ -7,6 +7,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"valkey.gomomento.com/operator/engine"
+	"valkey.gomomento.com/operator/engine/topology"
 	"valkey.gomomento.com/operator/operator/report"
 )
 
@@ -106,9 +107,9 @@ func inFlight(pass report.Pass) bool {
 // syncing says that a replica is not in sync yet: no watch tells when it is, and until then the status says less than there is.
 func syncing(s *engine.Server) bool { return s.Role == engine.Replica && !s.LinkUp }
 
-// unquiet says that servers are silent, do not know each other or do not serve the certificate, which may pass without
-// an event.
+// unquiet says that servers are silent, do not know each other or who serves which slots, or do not serve the
+// certificate, which may pass without an event.
 func unquiet(f *engine.Facts) bool {
 	return len(f.Nodes.Silent)+len(f.Members.Lingering)+len(f.Certificate.Unserved) > 0 ||
-		f.Nodes.Answering > 0 && !f.Members.Agreed
+		f.Nodes.Answering > 0 && !(f.Members.Agreed && f.Slots.Agreed && f.Slots.Covered == topology.SlotCount)
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"valkey.gomomento.com/operator/engine"
+	"valkey.gomomento.com/operator/engine/topology"
 	"valkey.gomomento.com/operator/operator/report"
 )
 
@@ -25,6 +26,7 @@ func TestWhatFollowsFromAPass(t *testing.T) {
 	idle := func(p *report.Pass, _ *streak) {
 		p.Decision.Rule, p.Facts.Cluster.Creating = "", false
 		p.Facts.Nodes.Answering, p.Facts.Members.Agreed = 1, true
+		p.Facts.Slots.Agreed, p.Facts.Slots.Covered = true, topology.SlotCount
 	}
 	joining := []engine.Node{{Name: "a", Lifecycle: engine.Joining, Server: &engine.Server{}}}
 	syncs := []engine.Node{{Name: "a", Lifecycle: engine.Active, Server: &engine.Server{Role: engine.Replica}}}
@@ -47,6 +49,8 @@ func TestWhatFollowsFromAPass(t *testing.T) {
 		"idle while a node has been joining for long: later": {func(p *report.Pass, s *streak) { idle(p, s); p.Snapshot.Nodes, s.lasted = joining, soonFor }, later, later},
 		"idle while a replica syncs: nothing else tells":     {func(p *report.Pass, s *streak) { idle(p, s); p.Snapshot.Nodes = syncs }, soon, soon},
 		"idle while servers disagree: nothing else tells":    {func(p *report.Pass, s *streak) { idle(p, s); p.Facts.Members.Agreed = false }, soon, soon},
+		"idle while owners differ: nothing else tells":       {func(p *report.Pass, s *streak) { idle(p, s); p.Facts.Slots.Agreed = false }, soon, soon},
+		"idle while a slot is nobody's: nothing else tells":  {func(p *report.Pass, s *streak) { idle(p, s); p.Facts.Slots.Covered-- }, soon, soon},
 		"idle with a certificate on its way: nothing tells":  {func(p *report.Pass, s *streak) { idle(p, s); p.Facts.Certificate.Unserved = []string{"a"} }, soon, soon},
 		"idle with a silent server: nothing else tells":      {func(p *report.Pass, s *streak) { idle(p, s); p.Facts.Nodes.Silent = []string{"a"} }, soon, soon},
 	} {

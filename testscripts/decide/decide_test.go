@@ -82,8 +82,8 @@ var commands = map[string]func(*testscript.TestScript, bool, []string){
 	"edit":      cmdEdit,      // edit FIELD VALUE: change the cluster's spec or object
 	"drift":     cmdDrift,     // drift NODE DIRECTIVE VALUE: somebody changes a setting on a running server
 	"pods":      cmdPods,      // pods running|pending|failed|deleted NODE|new [TROUBLE]: what became of Pods
-	"gain":      cmdGain,      // gain node SHARD | stray KIND/NAME | server|link NODE | job|failed|slots FROM TO SLOTS | mark FROM TO SLOT: something is there
-	"lose":      cmdLose,      // lose pod|node|record|server|link|host|[next-]secret|memory|object|budget [NODE|HOST] [WHY]: something vanishes; a node begins to, its record is gone
+	"gain":      cmdGain,      // gain node SHARD | stray KIND/NAME | server|link|news NODE | job|failed|slots FROM TO SLOTS | mark FROM TO SLOT: something is there
+	"lose":      cmdLose,      // lose pod|node|record|server|link|news|host|[next-]secret|memory|object|budget [NODE|HOST] [WHY]: something vanishes; a node begins to, its record is gone
 	"elect":     cmdElect,     // elect NODE: the primaries elect a replica without being asked
 	"servers":   cmdServers,   // servers version|used|room|keys|fieldttls NODE|all VALUE: what servers report
 	"zone":      cmdZone,      // zone NODE ZONE [HOST]: where the node's Pod runs
@@ -255,6 +255,8 @@ func cmdLose(ts *testscript.TestScript, _ bool, args []string) {
 		w.Nodes = slices.DeleteFunc(w.Nodes, func(n engine.Node) bool { return n.Name == args[1] })
 	case "link":
 		w.node(args[1]).Server.LinkUp = false
+	case "news":
+		w.deaf = append(w.deaf, args[1])
 	case "pod":
 		n := w.node(args[1])
 		n.Server, n.Pod = nil, nil
@@ -274,6 +276,8 @@ func cmdGain(ts *testscript.TestScript, _ bool, args []string) {
 		w.node(args[1]).Server = w.away[args[1]]
 	case "link":
 		w.node(args[1]).Server.LinkUp = true
+	case "news":
+		w.deaf = slices.DeleteFunc(w.deaf, func(n string) bool { return n == args[1] })
 	case "stray":
 		w.Strays = append(w.Strays, args[1])
 	case "job":

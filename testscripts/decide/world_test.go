@@ -35,6 +35,8 @@ type world struct {
 	mounted string
 	// away are the servers that were lost, for when they are heard again.
 	away map[string]*engine.Server
+	// deaf are the nodes whose server learns nothing new of the others.
+	deaf []string
 	// cordoned are the Kubernetes nodes that take no new Pods.
 	cordoned map[string]bool
 }
@@ -109,7 +111,8 @@ func (w *world) gossip() {
 	for news := true; news; {
 		news = false
 		for i := range w.Nodes {
-			if w.Nodes[i].Server != nil && w.hearPeers(w.Nodes[i].Server) {
+			n := &w.Nodes[i]
+			if n.Server != nil && !slices.Contains(w.deaf, n.Name) && w.hearPeers(n.Server) {
 				news = true
 			}
 		}
