@@ -174,6 +174,8 @@ type Server struct {
 	Loading bool
 	// LinkUp says that a replica's link to its primary stands and no sync runs.
 	LinkUp bool
+	// FullSyncs is how often replicas have begun to take the whole data from it since it started.
+	FullSyncs int64
 	// Offset is the replication offset, bytes.
 	Offset int64
 	// Uptime is how long the process runs, whole seconds.

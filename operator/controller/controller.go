@@ -4,7 +4,7 @@
 //
 // Each pass over a cluster takes at most one action and then looks again. Between two passes it remembers nothing that a
 // decision depends on: an operator that is killed and started again decides the same. What it keeps sets only the pace
-// (streaks) or says whom to wake (references). It must not hold policy: what is done and why is for the rules.
+// (streaks), says whom to wake (references) or is told in the status (syncs). It must not hold policy: what is done and why is for the rules.
 package controller
 
 import (
@@ -57,6 +57,7 @@ type Loop struct {
 
 	references *references
 	streaks    *streaks
+	syncs      *syncs
 	rollouts   *rollouts
 	waker      *waker
 	keepers    map[string]*waker
@@ -81,7 +82,7 @@ func New(p Parts) *Loop {
 	return &Loop{
 		kube: p.Kube, live: p.Live, observer: p.Observer, deriver: p.Deriver, defaults: p.Defaults,
 		rules: p.Rules, reporter: p.Reporter, metrics: p.Metrics,
-		references: newReferences(), streaks: newStreaks(), waker: &waker{},
+		references: newReferences(), streaks: newStreaks(), syncs: newSyncs(), waker: &waker{},
 		rollouts: newRollouts(p.MaxConcurrentRollouts),
 		keepers:  map[string]*waker{configKind: {}, imageKind: {}, roleKind: {}},
 	}
@@ -105,6 +106,7 @@ func (l *Loop) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result
 		return failed(err).result()
 	}
 	pass, extras := l.decide(timed, seen, started)
+	pass.Syncs = l.syncs.count(request.NamespacedName, &pass.Snapshot)
 	if pass.Err == nil {
 		pass = l.carryOut(timed, seen, pass, extras)
 	}

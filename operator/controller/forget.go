@@ -12,6 +12,7 @@ import (
 func (l *Loop) forget(ctx context.Context, key types.NamespacedName) outcome {
 	l.reporter.Forget(key)
 	l.streaks.forget(key)
+	l.syncs.forget(key)
 	l.rollouts.forget(key)
 	l.wakeKeepers(l.references.forget(key))
 	if err := actions.ReleaseSecrets(ctx, l.kube, l.live, key); err != nil {

@@ -29,6 +29,9 @@ type Pass struct {
 	Decision engine.Decision
 	// Certificate is what was found of the TLS Secret; nil without tls.
 	Certificate *Certificate
+	// Syncs counts, by node, the full syncs that a replica has begun without getting to the end of one, as far as the
+	// operator has watched it.
+	Syncs map[string]int
 	// Failures are decisions of the pass whose actions failed before Decision was carried out instead.
 	Failures []engine.Failure
 	// Err is why the pass could not do what it was to do, nil when it could. It says what was being done.

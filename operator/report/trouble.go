@@ -16,6 +16,10 @@ const namedTroubles = 3
 // startup is how long a server may take from its container's start to its first answer before its silence is trouble.
 const startup = 5 * time.Second
 
+// loopingSyncs is how many full syncs a replica must have begun in a row, without the end of one, to be said to go round in
+// a loop. A second one is ordinary: the first may have met a primary that just then lost its place.
+const loopingSyncs = 3
+
 // degraded says what is not as it should be, the worst first.
 func degraded(p Pass, status v1alpha1.ValkeyClusterStatus) finding {
 	switch troubled := troubles(p); {
@@ -63,6 +67,8 @@ func trouble(n *engine.Node, p Pass) string {
 		return ""
 	case n.Server == nil && n.Silence != "":
 		return "its server does not answer (" + n.Silence + ")"
+	case p.Syncs[n.Name] >= loopingSyncs:
+		return fmt.Sprintf("sync looping (%d tries): writes outgrow client-output-buffer-limit or repl-backlog-size before a full sync ends", p.Syncs[n.Name])
 	default:
 		return ""
 	}

@@ -10,7 +10,7 @@ import (
 )
 
 // infoSections are the sections of INFO that the fields below are in.
-var infoSections = []string{"server", "replication", "memory", "keyspace", "persistence"}
+var infoSections = []string{"server", "replication", "memory", "keyspace", "persistence", "stats"}
 
 // fields are the lines name:value of INFO and CLUSTER INFO.
 type fields map[string]string
@@ -56,7 +56,7 @@ func parseInfo(text string, s *engine.Server) error {
 	var seconds, loading int64
 	err := f.numbers(map[string]*int64{
 		"uptime_in_seconds": &seconds, "loading": &loading,
-		"used_memory": &s.UsedMemory, "maxmemory": &s.MaxMemory, offset: &s.Offset,
+		"used_memory": &s.UsedMemory, "maxmemory": &s.MaxMemory, offset: &s.Offset, "sync_full": &s.FullSyncs,
 	})
 	if err != nil {
 		return fmt.Errorf("read INFO: %w", err)

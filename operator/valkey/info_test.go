@@ -13,15 +13,15 @@ func TestRealRepliesToInfoAreRead(t *testing.T) {
 	const limit = 100 << 20
 	want := map[string]map[string]engine.Server{
 		"9.1": {
-			"info-primary": {Version: "9.1.2", Offset: 270, Keys: 3, MaxMemory: limit},
+			"info-primary": {Version: "9.1.2", Offset: 270, Keys: 3, MaxMemory: limit, FullSyncs: 1},
 			"info-replica": {Version: "9.1.2", Offset: 270, Keys: 3, MaxMemory: limit, LinkUp: true},
 		},
 		"8.1": {
-			"info-primary": {Version: "8.1.1", Offset: 256, Keys: 3, MaxMemory: limit},
+			"info-primary": {Version: "8.1.1", Offset: 256, Keys: 3, MaxMemory: limit, FullSyncs: 1},
 			"info-replica": {Version: "8.1.1", Offset: 256, Keys: 3, MaxMemory: limit, LinkUp: true},
 		},
 		"8.0": {
-			"info-primary": {Version: "8.0.1", Offset: 256, Keys: 3, MaxMemory: limit},
+			"info-primary": {Version: "8.0.1", Offset: 256, Keys: 3, MaxMemory: limit, FullSyncs: 1},
 			"info-replica": {Version: "8.0.1", Offset: 256, Keys: 3, MaxMemory: limit, LinkUp: true},
 		},
 	}
@@ -43,7 +43,7 @@ func TestRealRepliesToInfoAreRead(t *testing.T) {
 }
 
 // The least that INFO holds in every case below.
-const leastInfo = "uptime_in_seconds:1\r\nused_memory:2\r\nmaxmemory:0\r\nmaster_repl_offset:3\r\nslave_repl_offset:4\r\n"
+const leastInfo = "uptime_in_seconds:1\r\nused_memory:2\r\nmaxmemory:0\r\nmaster_repl_offset:3\r\nslave_repl_offset:4\r\nsync_full:0\r\n"
 
 func TestWhatInfoSaysOfReplicationAndLoading(t *testing.T) {
 	cases := map[string]struct {
