@@ -38,7 +38,7 @@ func Share(root string, machines int) error {
 }
 
 // Place puts a machine's first process, and so all that it starts, beside the machine's pods. As one cgroup its programs have
-// the weight that systemd gives to system.slice; each by itself would weigh as much as all pods.
+// the weight that systemd gives to system.slice; each by itself, or each session of them, would weigh as much as all pods.
 func Place(machine string, pid int) error {
 	dir, err := cpuHierarchy()
 	if err != nil {
