@@ -1,12 +1,14 @@
 package actions_test
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"testing"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"valkey.gomomento.com/operator/actions"
 	"valkey.gomomento.com/operator/actions/objects"
@@ -110,6 +112,41 @@ func TestForceFailover(t *testing.T) {
 				c.plan(&plan)
 			}
 			s.run(t, &actions.ForceFailover{Succession: plan})
+			same(t, "told", s.servers.told(), c.told)
+		})
+	}
+}
+
+// away is an API server that keeps whoever asks it waiting.
+type away struct{ client.Reader }
+
+func (away) Get(ctx context.Context, _ client.ObjectKey, _ client.Object, _ ...client.GetOption) error {
+	<-ctx.Done()
+	return ctx.Err()
+}
+
+// TestForceFailoverWithoutAPIServer: where the network shows the death, nobody waits for the API server. Where it does not,
+// its silence is an error, and nothing is done.
+func TestForceFailoverWithoutAPIServer(t *testing.T) {
+	for name, c := range map[string]struct {
+		change func(*shop)
+		told   []string
+		fails  bool
+	}{
+		"its port refuses, and most have lost it": {change: func(*shop) {}, told: []string{"d: CLUSTER FAILOVER FORCE"}},
+		"it does not answer":                      {change: func(s *shop) { s.hangs("a") }, fails: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newShop(t, nil)
+			s.employ(t, "a", "b", "c", "d")
+			s.dies("a")
+			c.change(s)
+			s.Live = away{s.Live}
+			err := (&actions.ForceFailover{Succession: afterA}).Execute(t.Context(), s.Env)
+			if (err != nil) != c.fails {
+				t.Errorf("error %v, want one: %t", err, c.fails)
+			}
 			same(t, "told", s.servers.told(), c.told)
 		})
 	}

@@ -6,10 +6,15 @@ import (
 	"slices"
 	"strconv"
 	"syscall"
+	"time"
 
 	"valkey.gomomento.com/operator/engine"
 	"valkey.gomomento.com/operator/engine/topology"
 )
+
+// fateLimit is how long the API server may take to say what became of a primary. It knows of ends that the network does not
+// show; where the network shows one, clients are not to wait for an API server that is away.
+const fateLimit = time.Second
 
 // ForceFailover lets a replica ask for the votes of the primaries at once, in
 // the place of a primary that is certainly dead. Valkey by itself would wait for
@@ -38,15 +43,15 @@ func (a *ForceFailover) Execute(ctx context.Context, env Env) error {
 	if replica == nil || !heard.electable(replica) {
 		return nil
 	}
-	f, err := fateOf(ctx, env, a.Succession.Primary)
+	timed, cancel := context.WithTimeout(ctx, fateLimit)
+	defer cancel()
+	f, err := fateOf(timed, env, a.Succession.Primary) // on an error it is notEnded: then the network's word has to do
 	switch {
-	case err != nil:
-		return err
 	case f == struckOff && replica.hearsPrimary(a.Succession.PrimaryID):
 		return succeed(ctx, env, a.Succession)
 	case f == notEnded && !errors.Is(silences[a.Succession.Primary], syscall.ECONNREFUSED),
 		f == notEnded && !heard.haveLost(replica, a.Succession.PrimaryID):
-		return nil
+		return err
 	default:
 		return succeed(ctx, env, a.Succession, "FORCE")
 	}
