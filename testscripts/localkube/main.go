@@ -43,6 +43,7 @@ func root() *cobra.Command {
 		buildCommand(), imageCommand(), versionsCommand(), envCommand(),
 		upCommand(), downCommand(), loadImageCommand(),
 		crashCommand(), bootCommand(), partitionCommand(), healCommand(),
+		addressesCommand(), fullDiskCommand(),
 		execNodeCommand(), execPodCommand(), machineCommand())
 	return command
 }

@@ -132,9 +132,9 @@ func execPodCommand() *cobra.Command {
 		Short: "Run a command of the node's, nft say, in a pod's network",
 		Args:  cobra.MinimumNArgs(2),
 		RunE: onCluster(func(c *cobra.Command, k cluster.Cluster, args []string) error {
-			namespace, pod, ok := strings.Cut(args[0], "/")
-			if !ok {
-				return fmt.Errorf("a pod is named NAMESPACE/POD, not %q", args[0])
+			namespace, pod, err := podOf(args[0])
+			if err != nil {
+				return err
 			}
 			return k.ExecPod(c.Context(), namespace, pod, args[1:])
 		}),

@@ -10,23 +10,36 @@ import (
 
 // PodProcess finds a process of the pod with that UID below root; false when it has none.
 func PodProcess(root, uid string) (int, bool, error) {
-	hierarchies, err := allHierarchies()
-	if err != nil {
+	pids, err := PodProcesses(root, uid)
+	if err != nil || len(pids) == 0 {
 		return 0, false, err
 	}
+	return pids[0], true, nil
+}
+
+// PodProcesses finds the processes of the pod with that UID below root, some of them more than once.
+func PodProcesses(root, uid string) ([]int, error) {
+	hierarchies, err := allHierarchies()
+	if err != nil {
+		return nil, err
+	}
+	var all []int
 	for _, hierarchy := range hierarchies {
 		dirs, err := subtree(filepath.Join(hierarchy, root))
 		if err != nil {
-			return 0, false, err
+			return nil, err
 		}
 		for _, dir := range dirs {
-			pids, err := Processes(dir)
-			if err == nil && len(pids) > 0 && strings.Contains(dir, "pod"+uid) {
-				return pids[0], true, nil
+			if !strings.Contains(dir, "pod"+uid) {
+				continue
+			}
+			// A cgroup may go while it is read.
+			if pids, err := Processes(dir); err == nil {
+				all = append(all, pids...)
 			}
 		}
 	}
-	return 0, false, nil
+	return all, nil
 }
 
 // Left are the cgroups at root and below in all hierarchies.
