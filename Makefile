@@ -104,6 +104,14 @@ test-actions: ## The actions on the API server of KUBECONFIG, where no operator 
 test-cluster: build ## The scenarios and measurements on the cluster of KUBECONFIG
 	go test -count=1 -v -timeout 45m $(REAL_SUITE)
 
+RECORD := $(CURDIR)/bin/reliability.jsonl
+
+.PHONY: reliability
+reliability: image localkube ## The failure scenarios RUNS=5 times, or those that match SCENARIOS='^(a|b)': writes the tables of docs/reliability.md
+	rm -f $(RECORD)
+	RELIABILITY_RECORD=$(RECORD) testscripts/on-kubernetes go test -count=1 -v -timeout 6h -run 'TestReliability/$(SCENARIOS)' $(REAL_SUITE) -runs $(or $(RUNS),5); \
+	status=$$?; go run ./testscripts/figures/page $(RECORD) docs/reliability.md && exit $$status
+
 .PHONY: bench
 bench: ## The figures of docs/performance.md that need no Kubernetes
 	go test -run '^$$' -bench . -benchmem ./engine/derivation ./testscripts/decide

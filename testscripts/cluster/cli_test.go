@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"strings"
+	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
 	corev1 "k8s.io/api/core/v1"
@@ -25,6 +26,7 @@ func cmdCli(ts *testscript.TestScript, neg bool, args []string) {
 	ts.Check(err)
 	c, err := s.valkeyCLI(context.Background(), key, login["user"], login["password"], ts.MkAbs("ca.crt"))
 	ts.Check(err)
+	s.disturbed = time.Now() // a script may be the end of a server
 	err = ts.Exec(c.program, append(c.args(pod), words[3:]...)...)
 	if (err != nil) != neg {
 		ts.Fatalf("cli %s: unexpected result: %v", strings.Join(words, " "), err)

@@ -47,21 +47,32 @@ func (s *scenario) strike(ts *testscript.TestScript, signal syscall.Signal, verb
 	}
 }
 
-// cmdDelete deletes a server's Pod.
+// cmdDelete deletes a server's Pod, or all Pods of the cluster at once.
 func cmdDelete(ts *testscript.TestScript, _ bool, args []string) {
 	s := in(ts)
-	if len(args) < 3 || len(args) > 4 || len(args) == 4 && args[3] != "force" {
-		ts.Fatalf("delete: CLUSTER primary|replica SHARD [force]")
+	var how []client.DeleteOption
+	if n := len(args) - 1; n > 0 && args[n] == "force" {
+		args, how = args[:n], append(how, client.GracePeriodSeconds(0))
 	}
-	pod, err := s.find(context.Background(), s.key(args[0]), args[1], args[2])
+	var pods []corev1.Pod
+	var err error
+	switch {
+	case len(args) == 2 && args[1] == "all":
+		pods, err = s.pods(context.Background(), s.key(args[0]))
+	case len(args) == 3:
+		var pod *corev1.Pod
+		if pod, err = s.find(context.Background(), s.key(args[0]), args[1], args[2]); err == nil {
+			pods = append(pods, *pod)
+		}
+	default:
+		ts.Fatalf("delete: CLUSTER primary|replica SHARD [force], or CLUSTER all [force]")
+	}
 	ts.Check(err)
 	s.disturbed = time.Now()
-	var how []client.DeleteOption
-	if len(args) == 4 {
-		how = append(how, client.GracePeriodSeconds(0))
+	for i := range pods {
+		ts.Check(s.kube.Delete(context.Background(), &pods[i], how...))
+		ts.Logf("deleted %s", pods[i].Name)
 	}
-	ts.Check(s.kube.Delete(context.Background(), pod, how...))
-	ts.Logf("deleted %s", pod.Name)
 }
 
 // find is the Pod of the primary, or of the first replica by name, of a shard by its index. The servers are asked: an

@@ -28,9 +28,10 @@ func cmdMachine(ts *testscript.TestScript, _ bool, args []string) {
 	s := in(ts)
 	switch {
 	case len(args) == 2 && remedies[args[0]] != "" && s.troubled == "":
-		machine, err := s.machineOfOnePrimary(context.Background(), s.key(args[1]))
+		primary, err := s.lonePrimary(context.Background(), s.key(args[1]))
 		ts.Check(err)
-		s.disturbed, s.troubled, s.remedy = time.Now(), machine, remedies[args[0]]
+		s.disturbed, s.troubled, s.remedy = time.Now(), primary.Spec.NodeName, remedies[args[0]]
+		s.parted = s.disturbed
 		ts.Check(s.localkube(args[0], s.troubled))
 		ts.Defer(func() { ts.Check(s.mendMachine()) })
 		ts.Logf("%s: %s", args[0], s.troubled)
@@ -42,27 +43,27 @@ func cmdMachine(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// machineOfOnePrimary is a machine that exactly one primary runs on: the scheduler may have left no choice but to have two on
+// lonePrimary is a primary that runs on a machine without another: the scheduler may have left no choice but to have two on
 // one machine, and without those there is no quorum.
-func (s *suite) machineOfOnePrimary(ctx context.Context, key client.ObjectKey) (string, error) {
+func (s *suite) lonePrimary(ctx context.Context, key client.ObjectKey) (*corev1.Pod, error) {
 	var cluster v1alpha1.ValkeyCluster
 	if err := s.kube.Get(ctx, key, &cluster); err != nil {
-		return "", err
+		return nil, err
 	}
-	leads := map[string]int{}
+	leads := map[string][]*corev1.Pod{}
 	for shard := range cluster.Spec.Shards {
 		pod, err := s.find(ctx, key, "primary", fmt.Sprint(shard))
 		if err != nil {
-			return "", err
+			return nil, err
 		}
-		leads[pod.Spec.NodeName]++
+		leads[pod.Spec.NodeName] = append(leads[pod.Spec.NodeName], pod)
 	}
 	for _, machine := range slices.Sorted(maps.Keys(leads)) {
-		if leads[machine] == 1 {
-			return machine, nil
+		if len(leads[machine]) == 1 {
+			return leads[machine][0], nil
 		}
 	}
-	return "", fmt.Errorf("no machine has one primary: %v", leads)
+	return nil, fmt.Errorf("no machine has one primary: %v", slices.Collect(maps.Keys(leads)))
 }
 
 // mendMachine does nothing when no machine is in trouble.

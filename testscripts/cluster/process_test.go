@@ -46,6 +46,13 @@ func command(ctx context.Context, dir, name string, args ...string) (string, err
 	return out.String(), nil
 }
 
+const (
+	// operatorUID is the operator's user where the tests run as root; nobody else on a machine for tests has it.
+	operatorUID = 62999
+	// capDACReadSearch is CAP_DAC_READ_SEARCH of Linux: to read every file, the kubeconfig of localkube among them.
+	capDACReadSearch = 2
+)
+
 // An operatorProcess is the operator, run on this machine.
 type operatorProcess struct {
 	binary string
@@ -67,12 +74,24 @@ func (o *operatorProcess) start() error {
 			return err
 		}
 	}
-	o.cmd = exec.Command(o.binary, "run", "--leader-elect=false",
-		"--metrics-bind-address="+o.metrics, "--health-probe-bind-address=127.0.0.1:0")
-	o.cmd.Stdout, o.cmd.Stderr = o.log, o.log
-	o.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
-	if err := o.cmd.Start(); err != nil {
+	binary, err := os.Open(o.binary)
+	if err != nil {
 		return fmt.Errorf("start the operator (run `make build`): %w", err)
+	}
+	defer binary.Close()
+	// Its user may not be allowed to look into the directories above it.
+	o.cmd = exec.Command("/proc/self/fd/3", "run", "--leader-elect=false",
+		"--metrics-bind-address="+o.metrics, "--health-probe-bind-address=127.0.0.1:0")
+	o.cmd.Args[0] = o.binary
+	o.cmd.Stdout, o.cmd.Stderr, o.cmd.ExtraFiles = o.log, o.log, []*os.File{binary}
+	o.cmd.SysProcAttr = &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	if os.Geteuid() == 0 {
+		// A user of its own lets the network tell its packets from the clients'; it reads what root may.
+		o.cmd.SysProcAttr.Credential = &syscall.Credential{Uid: operatorUID}
+		o.cmd.SysProcAttr.AmbientCaps = []uintptr{capDACReadSearch}
+	}
+	if err := o.cmd.Start(); err != nil {
+		return fmt.Errorf("start the operator: %w", err)
 	}
 	return nil
 }

@@ -44,6 +44,15 @@ type scenario struct {
 	names      *nameWatch
 	// troubled is the machine without power or network, remedy what it waits for.
 	troubled, remedy string
+	stray            *stray
+	// parted is when servers or a machine were last cut off.
+	parted time.Time
+	// sight gives the operator its sight back; nil while it has it.
+	sight func()
+	// severed are the Pods that sever has cut off.
+	severed []corev1.Pod
+	// found is what was measured since the last record.
+	found found
 }
 
 type scenarioKey struct{}
@@ -71,43 +80,6 @@ func (s *scenario) setUp(e *testscript.Env) error {
 		remove()
 	})
 	return nil
-}
-
-// commands is the vocabulary of the scenarios.
-var commands = map[string]func(*testscript.TestScript, bool, []string){
-	"apply":       cmdApply,       // apply FILE...: kubectl apply; $NS in a file is the scenario's namespace
-	"kubectl":     cmdKubectl,     // [!] kubectl ARG...: in the scenario's namespace
-	"available":   cmdAvailable,   // available DURATION CLUSTER...: each becomes Active and Available for its current spec
-	"condition":   cmdCondition,   // condition DURATION KIND NAME TYPE STATUS [REGEXP]: a condition shows, and its message matches
-	"formed":      cmdFormed,      // formed CLUSTER SHARDSxREPLICAS: exactly these servers know each other, every slot and epoch once
-	"gone":        cmdGone,        // gone DURATION CLUSTER...: nothing of it is left
-	"login":       cmdLogin,       // [!] login DURATION CLUSTER USER PASSWORD: every server accepts it (or: none does), within that time
-	"writes":      cmdWrites,      // writes CLUSTER COUNT: a cluster client sets and gets that many keys
-	"operator":    cmdOperator,    // operator start|kill: the operator's process
-	"blackhole":   cmdBlackhole,   // blackhole CLUSTER: the operator reaches none of its Pods, now or later
-	"certificate": cmdCertificate, // certificate SECRET CLUSTER [FAULT|renewed|brief|bundled|crossed]: a TLS Secret for it, by a new authority unless it says otherwise
-	"served":      cmdServed,      // served DURATION CLUSTER SECRET: every server shows the Secret's certificate to a client that verifies it
-	"names":       cmdNames,       // names watch CLUSTER | names resolved COUNT: DNS knows each name before clients are told it
-	"idle":        cmdIdle,        // idle connect|connected CLUSTER: TLS connections that must not be dropped
-	"setting":     cmdSetting,     // setting DURATION CLUSTER DIRECTIVE VALUE: every server has it live within that time
-	"drift":       cmdDrift,       // drift CLUSTER DIRECTIVE VALUE: somebody changes a setting on one server by hand
-	"edit":        cmdEdit,        // edit KIND NAME JSON: merge-patch an object
-	"settled":     cmdSettled,     // settled DURATION CLUSTER: nothing is left to do, and stays so
-	"evenly":      cmdEvenly,      // evenly CLUSTER SHARDS: so many primaries share all slots evenly, in every server's eyes
-	"crash":       cmdCrash,       // crash CLUSTER primary|replica SHARD...: SIGKILL to servers, to all at once
-	"hang":        cmdHang,        // hang CLUSTER primary|replica SHARD...: SIGSTOP to servers
-	"delete":      cmdDelete,      // delete CLUSTER primary|replica SHARD [force]: the Pod of a server
-	"drain":       cmdDrain,       // drain DURATION PLACE...: kubectl drain of the Kubernetes nodes at these places, 0 the first by name
-	"uncordon":    cmdUncordon,    // uncordon PLACE...: they take Pods again
-	"machine":     cmdMachine,     // machine crash|partition CLUSTER, then boot|heal: a Kubernetes node that one primary runs on
-	"cli":         cmdCli,         // [!] cli CLUSTER primary|replica SHARD [user=U password=P] COMMAND...: stdout is the reply
-	"cli-traffic": cmdCliTraffic,  // cli-traffic start|stop CLUSTER [user=U password=P]: SETs and GETs by valkey-cli, none lost
-	"traffic":     cmdTraffic,     // traffic start CLUSTER [user=U password=P], stop [gap=DURATION] [lost=N] [wrong=N] [dropped=N]: writes meanwhile
-	"fill":        cmdFill,        // fill CLUSTER NUMBERMB [ttl=EVERY] [user=U password=P]: many keys, one in EVERY with a time to live
-	"treasure":    cmdTreasure,    // treasure bury|dig CLUSTER: data of every kind, functions and a subscriber; then all is there
-	"filled":      cmdFilled,      // filled CLUSTER: all of them are there, by value and time to live
-	"watch":       cmdWatch,       // watch copies CLUSTER NUMBER [user=U password=P]: count every slot's synced copies, wanting so many
-	"unwatch":     cmdUnwatch,     // unwatch [below=DURATION] [least=N] [failovers=N]: the bars, for the worst shard
 }
 
 func cmdApply(ts *testscript.TestScript, _ bool, args []string) {
@@ -163,8 +135,12 @@ func cmdOperator(ts *testscript.TestScript, _ bool, args []string) {
 		in(ts).operator.kill()
 	case "start":
 		ts.Check(in(ts).operator.start())
+	case "blind":
+		ts.Check(in(ts).blindOperator(ts, args[1:]))
+	case "sighted":
+		ts.Check(in(ts).sightOperator())
 	default:
-		ts.Fatalf("operator: start or kill")
+		ts.Fatalf("operator: start, kill, blind CLUSTER or sighted")
 	}
 }
 

@@ -36,7 +36,9 @@ func cmdSettled(ts *testscript.TestScript, _ bool, args []string) {
 		ts.Logf("%s is settled", args[1])
 		return
 	}
-	ts.Logf("%s had settled %.1fs after it was last touched", args[1], max(0, since.Sub(s.disturbed).Seconds()))
+	took := max(0, since.Sub(s.disturbed))
+	s.found.healed = max(s.found.healed, took)
+	ts.Logf("%s had settled %.1fs after it was last touched", args[1], took.Seconds())
 }
 
 // waitSettled waits until the cluster has had nothing to do for a quiet while, and returns since when.

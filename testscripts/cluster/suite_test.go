@@ -104,15 +104,21 @@ func (s *suite) valkeyBinary(version, program string) string {
 	return filepath.Join(s.cache, "bin", "valkey", version, program)
 }
 
-func TestScenarios(t *testing.T) { testscript.Run(t, scripts("scenarios")) }
+func TestScenarios(t *testing.T) {
+	tellLeftOut(t, "scenarios")
+	testscript.Run(t, scripts("scenarios"))
+}
 
 // TestMeasured runs the scenarios under a verifying client, one after the other: what two of them do at once on a small
 // machine says nothing of either.
-func TestMeasured(t *testing.T) { testscript.RunT(inTurn{t}, scripts("measured")) }
+func TestMeasured(t *testing.T) {
+	tellLeftOut(t, "measured")
+	testscript.RunT(inTurn{t}, scripts("measured"))
+}
 
 func scripts(dir string) testscript.Params {
 	return testscript.Params{
-		Dir: dir, Cmds: commands,
+		Dir: dir, Cmds: commands, Condition: isSlow,
 		RequireExplicitExec: true, RequireUniqueNames: true,
 		Setup: func(e *testscript.Env) error {
 			s := &scenario{suite: &shared}

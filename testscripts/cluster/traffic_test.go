@@ -3,6 +3,7 @@ package cluster
 import (
 	"context"
 	"fmt"
+	"net"
 	"strconv"
 	"strings"
 	"time"
@@ -18,6 +19,8 @@ const (
 	readBackLimit = 30 * time.Second
 	// trafficPace makes 2000 writes a second in all: servers, Kubernetes and client share a small machine here.
 	trafficPace = 8 * time.Millisecond
+	// rediscovery is how often a client that knows the cluster by its name looks who is behind it.
+	rediscovery = time.Second
 	// loadLimit bounds the writing or reading of a load: 50 MB take a few seconds.
 	loadLimit = 3 * time.Minute
 )
@@ -27,9 +30,13 @@ func cmdTraffic(ts *testscript.TestScript, _ bool, args []string) {
 	s := in(ts)
 	switch {
 	case len(args) > 1 && args[0] == "start" && s.traffic == nil:
-		words, login := options(ts, args[1:], "user", "password")
+		words, login := options(ts, args[1:], "user", "password", "by")
 		access, err := s.access(context.Background(), s.key(words[0]), login["user"], login["password"])
 		ts.Check(err)
+		if login["by"] == "name" {
+			access.Seeds = []string{net.JoinHostPort(strings.TrimPrefix(host(s.key(words[0]), ""), "."), "6379")}
+			access.Rediscover = rediscovery
+		}
 		if access.TLS != nil {
 			access.Authorities = s.trusted.pool.Load
 		}
@@ -47,8 +54,9 @@ func cmdTraffic(ts *testscript.TestScript, _ bool, args []string) {
 		ts.Logf("%s", report)
 		ts.Check(err)
 		keep(ts, report, bars)
+		s.found.report = &report
 	default:
-		ts.Fatalf("traffic: start CLUSTER [user=U password=P], then stop [gap=DURATION] [lost=N] [wrong=N] [dropped=N]")
+		ts.Fatalf("traffic: start CLUSTER [user=U password=P] [by=name], then stop [gap=DURATION] [lost=N] [wrong=N] [dropped=N]")
 	}
 }
 

@@ -33,6 +33,9 @@ type Access struct {
 	// Authorities, when not nil, says before each connection whom to trust in the place of TLS.RootCAs: a client outlives
 	// the authority that it began with.
 	Authorities func() *x509.CertPool
+	// Rediscover is how often the client asks the servers that it knows, and Seeds, who belongs to the cluster, though
+	// no command has failed; 0 is never. Where all servers may go at once a client needs it, and a name among the Seeds.
+	Rediscover time.Duration
 	// Resolve finds where to dial for an address that a server or Seeds gave, host:port both: a test may run where the
 	// names that servers announce mean nothing. Nil dials the addresses as they are.
 	Resolve func(ctx context.Context, address string) (string, error)
@@ -56,7 +59,7 @@ func (a Access) client() (valkey.Client, error) {
 		DisableRetry:     true,
 		DisableCache:     true,
 		ClientSetInfo:    valkey.DisableClientSetInfo,
-		ClusterOption:    valkey.ClusterOption{MaxMovedRedirections: maxRedirections},
+		ClusterOption:    valkey.ClusterOption{MaxMovedRedirections: maxRedirections, ShardsRefreshInterval: a.Rediscover},
 	})
 	if err != nil {
 		if client != nil {

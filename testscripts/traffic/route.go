@@ -71,6 +71,9 @@ func (r *router) detour(ctx context.Context, tag string, command func() valkey.C
 		if nodes[address] == nil {
 			address = r.shunned.pick(slices.Sorted(maps.Keys(nodes)))
 		}
+		if address == "" { // nobody that is known answers: only the library can find others
+			return r.ordinary(ctx, command())
+		}
 		result = r.ask(ctx, nodes[address], command(), asking)
 		err := result.Error()
 		if unanswered(err) {
@@ -95,9 +98,6 @@ func (r *router) detour(ctx context.Context, tag string, command func() valkey.C
 }
 
 func (r *router) ask(ctx context.Context, node valkey.Client, command valkey.Completed, asking bool) valkey.ValkeyResult {
-	if node == nil {
-		return r.client.Do(ctx, command) // no server is known, and the library says so in its words
-	}
 	timed, cancel := context.WithTimeout(ctx, r.timeout)
 	defer cancel()
 	if asking {
@@ -135,7 +135,7 @@ func (s *shunned) add(address string) {
 	s.since[address] = time.Now()
 }
 
-// pick takes turns among the addresses that are not shunned, or among all when all are; "" when there are none.
+// pick takes turns among the addresses that are not shunned; "" when there are none.
 func (s *shunned) pick(addresses []string) string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -145,9 +145,6 @@ func (s *shunned) pick(addresses []string) string {
 		if time.Since(s.since[a]) > shunTime {
 			good = append(good, a)
 		}
-	}
-	if len(good) == 0 {
-		good = addresses
 	}
 	if len(good) == 0 {
 		return ""
