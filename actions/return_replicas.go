@@ -29,7 +29,10 @@ func (a *ReturnReplicas) Execute(ctx context.Context, env Env) error {
 			return err
 		}
 		followed := v.self().primary
-		if v.id != at.ID || followed == "" || followed == at.PrimaryID || !(primaryOf(v, followed) || deadAndEmpty(v, followed)) || !primaryOf(v, at.PrimaryID) {
+		if v.id != at.ID || followed == "" || followed == at.PrimaryID || !primaryOf(v, at.PrimaryID) {
+			return nil
+		}
+		if !primaryOf(v, followed) && !deadAndEmpty(v, followed) {
 			return nil
 		}
 		_, err = ask(ctx, env, at.Node, command("CLUSTER REPLICATE", at.PrimaryID))

@@ -110,6 +110,8 @@ func syncing(s *engine.Server) bool { return s.Role == engine.Replica && !s.Link
 // unquiet says that servers are silent, do not know each other or who serves which slots, or do not serve the
 // certificate, which may pass without an event.
 func unquiet(f *engine.Facts) bool {
-	return len(f.Nodes.Silent)+len(f.Members.Lingering)+len(f.Certificate.Unserved) > 0 ||
-		f.Nodes.Answering > 0 && !(f.Members.Agreed && f.Slots.Agreed && f.Slots.Covered == topology.SlotCount)
+	if len(f.Nodes.Silent)+len(f.Members.Lingering)+len(f.Certificate.Unserved) > 0 {
+		return true
+	}
+	return f.Nodes.Answering > 0 && (!f.Members.Agreed || !f.Slots.Agreed || f.Slots.Covered != topology.SlotCount)
 }

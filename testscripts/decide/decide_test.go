@@ -231,16 +231,6 @@ func cmdPods(ts *testscript.TestScript, _ bool, args []string) {
 func cmdLose(ts *testscript.TestScript, _ bool, args []string) {
 	w := at(ts).world
 	switch args[0] {
-	case "secret":
-		w.Auth = nil
-	case "next-secret":
-		w.NextAuth = nil
-	case "memory":
-		w.remembered = ""
-	case "object":
-		w.Objects = nil
-	case "budget":
-		w.Budget = nil
 	case "server":
 		n := w.node(args[1])
 		w.away[n.Name], n.Server, n.Silence = n.Server, nil, "timeout"
@@ -261,7 +251,25 @@ func cmdLose(ts *testscript.TestScript, _ bool, args []string) {
 		n := w.node(args[1])
 		n.Server, n.Pod = nil, nil
 	default:
-		ts.Fatalf("lose: what is a %s?", args[0])
+		loseOwned(ts, w, args[0])
+	}
+}
+
+// loseOwned takes away what belongs to the cluster and to no node.
+func loseOwned(ts *testscript.TestScript, w *world, what string) {
+	switch what {
+	case "secret":
+		w.Auth = nil
+	case "next-secret":
+		w.NextAuth = nil
+	case "memory":
+		w.remembered = ""
+	case "object":
+		w.Objects = nil
+	case "budget":
+		w.Budget = nil
+	default:
+		ts.Fatalf("lose: what is a %s?", what)
 	}
 }
 
