@@ -6,6 +6,8 @@ package decide
 import (
 	"flag"
 	"fmt"
+	"io/fs"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -21,7 +23,10 @@ import (
 	"valkey.gomomento.com/operator/engine/ruleset"
 )
 
-var update = flag.Bool("update", false, "rewrite the want/ sections of the scenarios")
+var (
+	update   = flag.Bool("update", false, "rewrite the want/ sections of the scenarios")
+	rulesDir = flag.String("rules", "", "a copy of the CUE module whose rules are asked in place of the operator's, for its mutants")
+)
 
 // TestDecide runs the scenarios, and fails when one of the rules decides in none.
 func TestDecide(t *testing.T) {
@@ -46,7 +51,11 @@ func TestDecide(t *testing.T) {
 
 func loadRules(t testing.TB) []engine.Rule {
 	t.Helper()
-	rules, err := ruleset.Load(cuefiles.FS, actions.New)
+	var files fs.FS = cuefiles.FS
+	if *rulesDir != "" {
+		files = os.DirFS(*rulesDir)
+	}
+	rules, err := ruleset.Load(files, actions.New)
 	if err != nil {
 		t.Fatal(err)
 	}

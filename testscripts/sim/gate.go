@@ -82,9 +82,26 @@ func (s spy) Evaluate(f *engine.Facts) (any, error) {
 	return args, err
 }
 
+// A listener notes what a rule says.
+type listener struct {
+	engine.Condition
+	rule  string
+	asked func(rule string, held bool, f *engine.Facts)
+}
+
+// Holds implements engine.Condition.
+func (l listener) Holds(f *engine.Facts) (bool, error) {
+	held, err := l.Condition.Holds(f)
+	l.asked(l.rule, held, f)
+	return held, err
+}
+
 func (o *operator) spied(rules []engine.Rule) []engine.Rule {
 	spied := make([]engine.Rule, len(rules))
 	for i, r := range rules {
+		if asked := o.w.program.asked; asked != nil {
+			r.When = listener{Condition: r.When, rule: r.Name, asked: asked}
+		}
 		if r.With != nil {
 			r.With = spy{Arguments: r.With, o: o, rule: r.Name}
 		}

@@ -2,14 +2,19 @@ package sim
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"valkey.gomomento.com/operator/actions/objects"
 	"valkey.gomomento.com/operator/cue/api/v1alpha1"
+	"valkey.gomomento.com/operator/operator/report"
 	"valkey.gomomento.com/operator/testscripts/sim/kube"
 	"valkey.gomomento.com/operator/testscripts/sim/model"
 )
@@ -22,11 +27,13 @@ type judge struct {
 	// trace are the decisions and what was done to the world, with their times.
 	trace []string
 	// fired counts decisions by their rule.
-	fired  map[string]int
-	writes int
+	fired             map[string]int
+	decisions, writes int
 	// rolled counts the failovers of each shard since the last edit, and disturbed says that a fault came after it.
 	rolled    map[string]int
 	disturbed bool
+	// paused and removed are since when the cluster is, zero when it is not.
+	paused, removed time.Duration
 }
 
 // race is how long before a command the world may have been another one: what an operator has just seen was true then.
@@ -47,11 +54,20 @@ func (j *judge) accuse(format string, args ...any) {
 // decided notes a decision.
 func (j *judge) decided(o *operator, rule string) {
 	j.fired[rule]++
+	j.decisions++
 	j.tell("%s: %s", o.name, o.last)
 }
 
 // edited begins a new roll, as far as the count of failovers goes.
-func (j *judge) edited() { j.rolled, j.disturbed = map[string]int{}, false }
+func (j *judge) edited(args []string) {
+	j.rolled, j.disturbed = map[string]int{}, false
+	if slices.Contains(args, "paused=true") {
+		j.paused = j.now()
+	}
+	if slices.Contains(args, "paused=false") {
+		j.paused = 0
+	}
+}
 
 // wrote judges a write to the API server.
 func (o *operator) wrote(verb, what string, obj client.Object) {
@@ -60,6 +76,12 @@ func (o *operator) wrote(verb, what string, obj client.Object) {
 		j.writes++ // when a node was last seen is written every few minutes
 	}
 	j.tell("%s: %s %s", o.name, verb, what)
+	if verb != "patch status of" {
+		j.meddling(verb + " " + what)
+	}
+	if c := j.w.cluster(); verb == "create" && (c == nil || c.DeletionTimestamp != nil && j.now() > j.removed+race) {
+		j.accuse("%s of a cluster that is being deleted", verb+" "+what)
+	}
 	pod, is := obj.(*corev1.Pod)
 	if verb != "delete" || !is || pod.DeletionTimestamp != nil {
 		return
@@ -74,6 +96,10 @@ func (j *judge) ordered(operator string, s *model.Server, command []string) {
 	words := strings.Join(command, " ")
 	o := j.w.operator(operator)
 	j.tell("%s → %s: %s", operator, s.Name, short(words))
+	if operator == somebody {
+		return
+	}
+	j.meddling("a command to " + s.Name)
 	switch {
 	case words == "CLUSTER FAILOVER TAKEOVER":
 		j.takeover(s)
@@ -90,6 +116,13 @@ func short(text string) string {
 		return text[:enough] + "…"
 	}
 	return text
+}
+
+// meddling is whatever changes something: while a cluster is paused, nothing may.
+func (j *judge) meddling(what string) {
+	if j.paused > 0 && j.now() > j.paused+race+j.w.stale {
+		j.accuse("%s while the cluster is paused", what)
+	}
 }
 
 // takeover must not be while a majority of the voters can elect somebody.
@@ -147,8 +180,8 @@ func (j *judge) removal(o *operator, s *model.Server, what string) {
 
 // excused says that a fault on the shard has just changed what is there, or that somebody else ends the server anyway.
 func (j *judge) excused(s *model.Server) bool {
-	pod := j.w.pod(s.Name)
-	if pod == nil || pod.DeletionTimestamp != nil || j.w.cluster().DeletionTimestamp != nil {
+	pod, spec := j.w.pod(s.Name), j.w.cluster()
+	if pod == nil || pod.DeletionTimestamp != nil || spec == nil || spec.DeletionTimestamp != nil {
 		return true
 	}
 	since := j.w.line.Now().Add(-race)
@@ -188,14 +221,48 @@ func (j *judge) settled() {
 	if n := len(j.w.nodes()); n != want || len(servers) != want {
 		j.accuse("there are %d nodes and %d servers instead of %d", n, len(servers), want)
 	}
-	if spec.Status.State != v1alpha1.Active {
-		j.accuse("the state is %s: %s", spec.Status.State, spec.Status.Message)
-	}
+	j.settledStatus(spec)
 	for _, s := range servers {
 		j.settledServer(s, servers, spec)
 	}
 	for _, lost := range j.w.servers.Lost() {
 		j.accuse("lost: %s", lost)
+	}
+}
+
+// settledStatus judges what a world at rest says of itself.
+func (j *judge) settledStatus(spec *v1alpha1.ValkeyCluster) {
+	if spec.Status.State != v1alpha1.Active {
+		j.accuse("the state is %s: %s", spec.Status.State, spec.Status.Message)
+	}
+	if c := meta.FindStatusCondition(spec.Status.Conditions, report.Progressing); c == nil || c.Status != metav1.ConditionFalse {
+		j.accuse("the cluster is at rest and does not say so: %s", spec.Status.Message)
+	}
+	users := kube.Get[corev1.ConfigMap](j.w.api, namespace, objects.ACLName(clusterName))
+	secret := kube.Get[corev1.Secret](j.w.api, namespace, objects.AuthName(clusterName))
+	budget := kube.Get[policyv1.PodDisruptionBudget](j.w.api, namespace, objects.ServiceName(clusterName))
+	if users == nil || secret == nil || budget == nil || kube.Get[corev1.Service](j.w.api, namespace, objects.ServiceName(clusterName)) == nil {
+		j.accuse("an object is missing: users %v, secret %v, budget %v", users != nil, secret != nil, budget != nil)
+		return
+	}
+	if keep, want := budget.Spec.MinAvailable.IntValue(), len(j.w.nodes())-min(1, int(spec.Spec.ReplicasPerShard)); keep != want {
+		j.accuse("the budget keeps %d Pods instead of %d", keep, want)
+	}
+	for _, s := range j.w.servers.Servers() {
+		if s.Loaded() != users.Data[objects.ACLKey] {
+			j.accuse("%s has not loaded the users", s.Name)
+		}
+		if s.Password != objects.Passwords(secret.Data).Repl {
+			j.accuse("%s replicates with another password than the Secret's", s.Name)
+		}
+	}
+	for _, b := range spec.Spec.ACL {
+		if !strings.Contains(users.Data[objects.ACLKey], "user "+b.Username) {
+			j.accuse("user %s is not among the users", b.Username)
+		}
+	}
+	if spec.Annotations[objects.RotationAnnotation] != spec.Status.RotatedPasswords {
+		j.accuse("the passwords are not rotated")
 	}
 }
 

@@ -32,6 +32,8 @@ import (
 type Program struct {
 	deriver *derivation.Deriver
 	rules   []engine.Rule
+	// asked is told what every rule says, if it is not nil.
+	asked func(rule string, held bool, f *engine.Facts)
 }
 
 // Load makes a Program with the rules of the files, the operator's own being those of cue.FS.
@@ -44,10 +46,9 @@ func Load(files fs.FS) (*Program, error) {
 	return &Program{deriver: deriver, rules: rules}, err
 }
 
-// With is the Program with the rules of other files.
-func (p *Program) With(files fs.FS) (*Program, error) {
-	rules, err := ruleset.Load(files, actions.New)
-	return &Program{deriver: p.deriver, rules: rules}, err
+// With is the Program with other rules.
+func (p *Program) With(rules []engine.Rule) *Program {
+	return &Program{deriver: p.deriver, rules: rules}
 }
 
 // An operator is one running process of the operator.

@@ -3,6 +3,7 @@ package sim
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	"valkey.gomomento.com/operator/cue/api/v1alpha1"
@@ -78,12 +79,15 @@ func (w *World) idle() bool {
 		}
 	}
 	spec := w.cluster()
-	return spec.Status.State == v1alpha1.Active && spec.Status.ObservedGeneration == spec.Generation &&
+	return spec != nil && spec.Status.State == v1alpha1.Active && spec.Status.ObservedGeneration == spec.Generation &&
 		!slices.ContainsFunc(w.nodes(), func(n *v1alpha1.ValkeyNode) bool { return n.DeletionTimestamp != nil })
 }
 
 func (w *World) unrest() string {
-	text := w.cluster().Status.Message
+	text := "there is no cluster"
+	if spec := w.cluster(); spec != nil {
+		text = spec.Status.Message
+	}
 	for _, o := range w.operators {
 		if !o.dead {
 			text += fmt.Sprintf("; %s: last %q, error %v", o.name, o.last, o.err)
@@ -98,6 +102,22 @@ func (w *World) doRest([]string) error {
 		defer w.line.LetGo()
 		w.judge.accuse("not at rest after %s: %s", settleLimit, w.unrest())
 	}
+	return nil
+}
+
+// doUntil lets time pass until so many more decisions are made; what the last of them does is under way then.
+func (w *World) doUntil(args []string) error {
+	n, err := strconv.Atoi(args[0])
+	if err != nil {
+		return err
+	}
+	last := 0
+	w.pass(time.Minute, func() bool {
+		if last == 0 {
+			last = w.judge.decisions + n
+		}
+		return w.judge.decisions >= last
+	})
 	return nil
 }
 
@@ -118,7 +138,7 @@ func (w *World) pass(d time.Duration, stop func() bool) bool {
 		}
 		time.Sleep(time.Until(next))
 		w.line.Hold()
-		stopped := stop()
+		stopped := stop() || w.hasty && len(w.judge.faults) > 0
 		w.line.LetGo()
 		if stopped || !time.Now().Before(end) {
 			return stopped

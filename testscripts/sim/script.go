@@ -32,8 +32,13 @@ func verbs() map[string]verb {
 		"cordon":   {"on|off WHO|HOST: its machine takes no new Pods", (*World).doCordon},
 		"cut":      {"WHO,… : nothing gets through between these and all others; operator-0, api and client are names too", (*World).doCut},
 		"mute":     {"WHO,… : nothing gets out from these", (*World).doMute},
+		"until":    {"N: time passes until operators have decided so much more, or a minute is over", (*World).doUntil},
 		"heal":     {"all faults end", (*World).doHeal},
-		"edit":     {"shards=N replicas=N tag=T memory=Q DIRECTIVE=VALUE: the specs change", (*World).doEdit},
+		"remove":   {"cluster|service|budget|users|secret|config|node WHO|conf WHO: somebody deletes an object", (*World).doRemove},
+		"by-hand":  {"WHO WHO COMMAND…: somebody sends a command to a server; @primary/0 stands for an id", (*World).doByHand},
+		"drain":    {"WHO|HOST: its machine is cordoned, and what is on it evicted as far as the budget grants it", (*World).doDrain},
+		"gone":     {"time passes until nothing is left of a cluster that was removed", (*World).doGone},
+		"edit":     {"shards=N replicas=N tag=T memory=Q paused=BOOL passwords=V annotation=V reads=ROLE DIRECTIVE=VALUE: the specs change; - takes a directive out", (*World).doEdit},
 		"stale":    {"DURATION: what operators hear of Kubernetes is so old", (*World).doStale},
 		"flaky":    {"PERCENT: so many requests and replies are lost", (*World).doFlaky},
 		"operator": {"kill|start NAME: an operator ends or starts; a second one may run beside the first", (*World).doOperator},
@@ -63,8 +68,18 @@ func (w *World) run(script string) error {
 		if err := v.do(w, fields[1:]); err != nil {
 			return fmt.Errorf("%q: %w", line, err)
 		}
+		if w.over() {
+			break
+		}
 	}
 	return nil
+}
+
+// over says that nobody needs to see more.
+func (w *World) over() bool {
+	w.line.Hold()
+	defer w.line.LetGo()
+	return w.hasty && len(w.judge.faults) > 0
 }
 
 // seedOf is the seed that a script names in its first line that is no comment, 1 when it names none.
@@ -128,15 +143,7 @@ func (w *World) doOrder(args []string) error {
 		if err != nil || s == nil {
 			return err
 		}
-		command := args[2:]
-		for i, word := range command {
-			if named, is := strings.CutPrefix(word, "@"); is {
-				if other, err := w.who(strings.Split(named, "/")); err == nil && other != nil {
-					command[i] = other.ID
-				}
-			}
-		}
-		if err := s.Order("operator-0", command); err != nil {
+		if err := s.Order("operator-0", w.named2ids(args[2:])); err != nil {
 			w.judge.tell("refused: %v", err)
 		}
 		return nil

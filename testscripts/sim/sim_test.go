@@ -25,9 +25,21 @@ func load(t *testing.T) *Program {
 // play runs a script in a world of its own.
 func play(t *testing.T, program *Program, script string) *judge {
 	t.Helper()
+	return playWith(t, program, script, func(*World) {})
+}
+
+// playUntilFault is play that ends with the first fault.
+func playUntilFault(t *testing.T, program *Program, script string) *judge {
+	t.Helper()
+	return playWith(t, program, script, func(w *World) { w.hasty = true })
+}
+
+func playWith(t *testing.T, program *Program, script string, prepare func(*World)) *judge {
+	t.Helper()
 	var told judge
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld(program, seedOf(script))
+		prepare(w)
 		defer func() {
 			w.end()
 			told = w.judge

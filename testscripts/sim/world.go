@@ -10,6 +10,7 @@ package sim
 
 import (
 	"fmt"
+	"maps"
 	"strconv"
 	"strings"
 	"time"
@@ -52,12 +53,15 @@ type World struct {
 	operators []*operator
 	judge     judge
 
-	named   map[string]int // nodes made so far, by shard
-	users   string         // users.acl as it is mounted
-	stale   time.Duration  // by how much caches lag beyond the usual
-	broken  float64        // which part of requests to the API server fails
-	bad     map[string]bool
-	started time.Time
+	named  map[string]int // nodes made so far, by shard
+	users  string         // users.acl as it is mounted
+	stale  time.Duration  // by how much caches lag beyond the usual
+	broken float64        // which part of requests to the API server fails
+	// passwords are those of replication that have been given out.
+	passwords map[string]bool
+	started   time.Time
+	// hasty ends the script with the first fault.
+	hasty bool
 	// restless is when somebody last had something to do.
 	restless time.Time
 }
@@ -66,7 +70,7 @@ func newWorld(program *Program, seed uint64) *World {
 	line := timeline.New(seed)
 	w := &World{
 		program: program, line: line, api: kube.New(line), servers: model.New(line, replicationLag),
-		named: map[string]int{}, bad: map[string]bool{}, started: time.Now(),
+		named: map[string]int{}, passwords: map[string]bool{}, started: time.Now(),
 	}
 	w.judge = judge{w: w, fired: map[string]int{}}
 	w.machines = kube.NewMachines(w.api, w, machines)
@@ -92,6 +96,11 @@ func (w *World) make(shards, replicas int) {
 			Valkey: map[string]string{"maxmemory-policy": "allkeys-lru"},
 		},
 	})
+	for role, access := range map[string]v1alpha1.Access{"reader": "deny", "writer": "allow"} {
+		w.api.Put(&v1alpha1.ValkeyRole{ObjectMeta: metav1.ObjectMeta{Name: role}, Spec: v1alpha1.ValkeyRoleSpec{
+			Categories: []v1alpha1.CategoryRule{{Name: "read", Access: "allow"}, {Name: "write", Access: access}},
+		}})
+	}
 	w.api.Put(&v1alpha1.ValkeyCluster{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: clusterName},
 		Spec:       v1alpha1.ValkeyClusterSpec{ConfigRef: configName, Shards: int32(shards), ReplicasPerShard: int32(replicas)},
@@ -107,9 +116,21 @@ func (w *World) admit(obj client.Object) {
 		o.Name = fmt.Sprintf("%s-%x%04x", clusterName, o.Spec.ShardIndex%16, w.named[shard])
 		w.named[shard]++
 	case *corev1.Secret:
-		same := objects.Credentials{Operator: strings.Repeat("0a", 64), Repl: strings.Repeat("0b", 64)}
-		o.Data = objects.AuthSecretOf(w.cluster(), same).Data
+		w.admitSecret(o)
 	}
+}
+
+// admitSecret puts passwords that are the same in every run in the place of new ones, as long as those that it has given out
+// itself.
+func (w *World) admitSecret(s *corev1.Secret) {
+	given := objects.Passwords(s.Data)
+	if !given.Whole() || w.passwords[given.Repl] {
+		return
+	}
+	n := len(w.passwords)
+	same := objects.Credentials{Operator: strings.Repeat(fmt.Sprintf("%02x", 2*n+10), 64), Repl: strings.Repeat(fmt.Sprintf("%02x", 2*n+11), 64)}
+	w.passwords[same.Repl] = true
+	maps.Copy(s.Data, objects.AuthSecretOf(w.cluster(), same).Data)
 }
 
 // changed does what follows from a change of an object outside the operator.

@@ -119,6 +119,15 @@ func All[T any, P interface {
 	return all
 }
 
+// Everything is all that there is of some kinds, sorted. It must not be changed.
+func (a *API) Everything(kinds ...string) []client.Object {
+	var all []client.Object
+	for _, kind := range kinds {
+		all = append(all, a.shelf(kind).objects...)
+	}
+	return all
+}
+
 // Put makes or changes an object by the hand of a person or a controller; its status too.
 func (a *API) Put(obj client.Object) {
 	if was := a.stored(obj); was != nil {

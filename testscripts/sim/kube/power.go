@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // Fail takes a machine's power: nothing on it answers any more, and after a while Kubernetes notices.
@@ -76,4 +78,41 @@ func (m *Machines) Hosts() []string {
 	}
 	slices.SortFunc(names, strings.Compare)
 	return names
+}
+
+// Evict evicts the Pods of a machine as far as disruption budgets let it, and says whether some are left.
+func (m *Machines) Evict(host string, granted func(*corev1.Pod)) bool {
+	left := false
+	for _, p := range m.on(host) {
+		switch {
+		case p.DeletionTimestamp != nil:
+		case m.spare(p):
+			granted(p)
+			m.api.delete(p, nil)
+		default:
+			left = true
+		}
+	}
+	return left
+}
+
+// spare says that every disruption budget of the Pod leaves room for its end. As with a real one, a Pod that does not run may
+// always go, and one that is being deleted counts as gone.
+func (m *Machines) spare(pod *corev1.Pod) bool {
+	for _, b := range All[policyv1.PodDisruptionBudget](m.api) {
+		healthy := 0
+		selector, err := metav1.LabelSelectorAsSelector(b.Spec.Selector)
+		if err != nil || !selector.Matches(labelsOf(pod)) || b.Spec.MinAvailable == nil {
+			continue
+		}
+		for _, p := range All[corev1.Pod](m.api) {
+			if selector.Matches(labelsOf(p)) && p.Status.Phase == corev1.PodRunning && p.DeletionTimestamp == nil {
+				healthy++
+			}
+		}
+		if pod.Status.Phase == corev1.PodRunning && healthy <= b.Spec.MinAvailable.IntValue() {
+			return false
+		}
+	}
+	return true
 }

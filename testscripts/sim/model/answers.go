@@ -254,6 +254,9 @@ func sha(text string) string {
 // configText is the answer to CONFIG GET.
 func (s *Server) configText(names []string) string {
 	var lines []string
+	if slices.Contains(names, "masterauth") {
+		lines = append(lines, "masterauth", s.Password)
+	}
 	for _, name := range slices.Sorted(maps.Keys(s.Settings)) {
 		if slices.Contains(names, name) {
 			lines = append(lines, name, s.Settings[name])

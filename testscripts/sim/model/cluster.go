@@ -140,6 +140,11 @@ func (c *Cluster) Find(uid types.UID) *Server {
 	return c.find(func(s *Server) bool { return s.UID == uid })
 }
 
+// FindByName is the server of that name, nil when there is none.
+func (c *Cluster) FindByName(name string) *Server {
+	return c.find(func(s *Server) bool { return s.Name == name })
+}
+
 func (c *Cluster) find(match func(*Server) bool) *Server {
 	if i := slices.IndexFunc(c.servers, match); i >= 0 {
 		return c.servers[i]
@@ -215,6 +220,9 @@ func (s *Server) Primary() *Server {
 
 // InSync says that the server is a replica whose link to its primary stands.
 func (s *Server) InSync() bool { return s.primary != "" && s.copy.up }
+
+// Loaded is the ACL file that the server has loaded.
+func (s *Server) Loaded() string { return s.users }
 
 // Runs says that the process executes.
 func (s *Server) Runs() bool { return s.runs() }

@@ -92,6 +92,10 @@ func (s *Server) loadUsers([]string) error {
 
 func (s *Server) configure(args []string) error {
 	for pair := range slices.Chunk(args, 2) {
+		if strings.ToLower(pair[0]) == "masterauth" {
+			s.Password, s.passwordHash = pair[1], sha(pair[1])
+			continue
+		}
 		s.Settings[strings.ToLower(pair[0])] = pair[1]
 	}
 	s.patience = s.readTimeout()

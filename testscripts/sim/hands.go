@@ -1,0 +1,188 @@
+package sim
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"valkey.gomomento.com/operator/actions/objects"
+	"valkey.gomomento.com/operator/cue/api/v1alpha1"
+	"valkey.gomomento.com/operator/testscripts/sim/kube"
+	"valkey.gomomento.com/operator/testscripts/sim/model"
+)
+
+// What people do to a cluster by hand, past the specs.
+
+// objectOf is the object that a word of a script names, nil when there is none. It must be copied before it is changed.
+func (w *World) objectOf(args []string) (client.Object, error) {
+	switch args[0] {
+	case "cluster":
+		return orNil(w.cluster()), nil
+	case "config":
+		return orNil(kube.Get[v1alpha1.ValkeyConfig](w.api, "", configName)), nil
+	case "service":
+		return orNil(kube.Get[corev1.Service](w.api, namespace, objects.ServiceName(clusterName))), nil
+	case "budget":
+		return orNil(kube.Get[policyv1.PodDisruptionBudget](w.api, namespace, objects.ServiceName(clusterName))), nil
+	case "users":
+		return orNil(kube.Get[corev1.ConfigMap](w.api, namespace, objects.ACLName(clusterName))), nil
+	case "secret":
+		return orNil(kube.Get[corev1.Secret](w.api, namespace, objects.AuthName(clusterName))), nil
+	case "node", "conf":
+		s, err := w.who(args[1:])
+		if err != nil || s == nil {
+			return nil, err
+		}
+		if args[0] == "conf" {
+			return orNil(kube.Get[corev1.ConfigMap](w.api, namespace, objects.ConfigName(s.Name))), nil
+		}
+		return orNil(kube.Get[v1alpha1.ValkeyNode](w.api, namespace, s.Name)), nil
+	}
+	return nil, fmt.Errorf("nobody knows a %q", args[0])
+}
+
+// orNil makes no object of a pointer to none.
+func orNil[T any, P interface {
+	*T
+	client.Object
+}](obj P) client.Object {
+	if obj == nil {
+		return nil
+	}
+	return obj
+}
+
+// doRemove deletes an object that the operator has made, or the cluster.
+func (w *World) doRemove(args []string) error {
+	return w.held(func() error {
+		obj, err := w.objectOf(args)
+		if err != nil || obj == nil {
+			return err
+		}
+		if s := w.servers.FindByName(obj.GetName()); s != nil {
+			s.Deleted()
+		}
+		w.judge.disturbed = true
+		if args[0] == "cluster" {
+			w.judge.removed = w.judge.now()
+		}
+		w.api.Remove(obj)
+		return nil
+	})
+}
+
+// doByHand sends a command to a server as somebody who has its password does.
+func (w *World) doByHand(args []string) error {
+	return w.held(func() error {
+		s, err := w.who(args[:2])
+		if err != nil || s == nil {
+			return err
+		}
+		w.judge.disturbed = true
+		if err := s.Order(somebody, w.named2ids(args[2:])); err != nil {
+			w.judge.tell("refused: %v", err)
+		}
+		return nil
+	})
+}
+
+// somebody is who gives commands by hand.
+const somebody = "somebody"
+
+// named2ids puts ids in the place of words such as @primary/0.
+func (w *World) named2ids(command []string) []string {
+	command = slices.Clone(command)
+	for i, word := range command {
+		if named, is := strings.CutPrefix(word, "@"); is {
+			if other, err := w.who(strings.Split(named, "/")); err == nil && other != nil {
+				command[i] = other.ID
+			}
+		}
+	}
+	return command
+}
+
+const (
+	// drainRetry is how often `kubectl drain` asks again for an eviction that is refused.
+	drainRetry = 5 * time.Second
+	drainTries = 40
+)
+
+// doDrain cordons a machine and evicts what is on it, again and again until the disruption budget lets each Pod go.
+func (w *World) doDrain(args []string) error {
+	return w.held(func() error {
+		host, err := w.host(args)
+		if err != nil || host == "" {
+			return err
+		}
+		w.judge.disturbed = true
+		w.machines.Cordon(host, true)
+		w.evict(host, drainTries)
+		return nil
+	})
+}
+
+func (w *World) evict(host string, tries int) {
+	left := w.machines.Evict(host, func(pod *corev1.Pod) {
+		if s := w.servers.Find(pod.UID); s != nil {
+			w.judge.tell("%s is evicted", s.Name)
+			w.judge.evicted(s)
+			s.Deleted()
+		}
+	})
+	if left && tries > 0 {
+		w.line.After(drainRetry, func() { w.evict(host, tries-1) })
+	}
+}
+
+// evicted judges an eviction that the budget has granted: the shard must have another copy, and all that it should have.
+func (j *judge) evicted(s *model.Server) {
+	spec := j.w.cluster()
+	if spec == nil || spec.DeletionTimestamp != nil || spec.Spec.ReplicasPerShard == 0 || !s.Runs() {
+		return
+	}
+	head := s
+	if p := s.Primary(); p != nil {
+		head = p
+	}
+	if head.Slots() == 0 || j.excused(s) {
+		return
+	}
+	others := 0
+	for _, r := range j.w.servers.Servers() {
+		if r != s && (r == head || r.InSync() && r.Primary() == head) {
+			others++
+		}
+	}
+	if others == 0 {
+		j.accuse("the eviction of %s is granted, and its shard has no other copy", s.Name)
+	}
+}
+
+// doGone waits for the end of a cluster that has been removed: nothing of it may be left.
+func (w *World) doGone([]string) error {
+	gone := func() bool { return w.cluster() == nil && len(w.nodes()) == 0 && len(kube.All[corev1.Pod](w.api)) == 0 }
+	ok := w.pass(goneLimit, gone)
+	w.pass(2*time.Second, func() bool { return false })
+	w.line.Hold()
+	defer w.line.LetGo()
+	if !ok {
+		w.judge.accuse("the cluster is not gone after %s", goneLimit)
+		return nil
+	}
+	for _, left := range w.api.Everything("ConfigMap", "Pod", "PodDisruptionBudget", "Secret", "Service", "ValkeyNode", "ValkeyCluster") {
+		w.judge.accuse("%s %s is left", left.GetObjectKind().GroupVersionKind().Kind, left.GetName())
+	}
+	for _, s := range w.servers.Servers() {
+		w.judge.accuse("%s still runs", s.Name)
+	}
+	return nil
+}
+
+// goneLimit is in how much time a cluster that is deleted must be gone, which SPEC gives 30 s with kubelets that are there.
+const goneLimit = 30 * time.Second

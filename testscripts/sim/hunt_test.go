@@ -1,0 +1,187 @@
+package sim
+
+import (
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"valkey.gomomento.com/operator/cue"
+	"valkey.gomomento.com/operator/engine"
+)
+
+var (
+	share        = flag.String("mutants", "", "which share of the mutants TestEveryMutant hunts: 1/1 for all, 2/8 for the second of eight")
+	only         = flag.String("mutant", "", "hunt only mutants whose name contains this")
+	mutantSeeds  = flag.Int("mutant-seeds", 30, "how many seeds each mutant runs at most")
+	mutantSweeps = flag.Int("mutant-sweeps", 300, "how many sweeps each mutant runs at most")
+	huntTime     = flag.Duration("mutant-time", time.Hour, "after this no more mutants are begun")
+	scenarios    = flag.String("scenarios", "", "the test binary of testscripts/decide, which is to try the mutants too")
+)
+
+// What a program that testscripts/sim/mutate has prepared knows: the preconditions of actions, how to leave one out, and which
+// of them have mattered since the last question.
+var (
+	preconditions []string
+	without       = func(int) {}
+	mattered      = func() []int { return nil }
+)
+
+// everyMutant are all mutants there are, and the conditions of those of rules.
+func everyMutant(t *testing.T) ([]mutant, map[string]engine.Condition) {
+	t.Helper()
+	all, err := conditions(cue.FS)
+	if err != nil {
+		t.Fatal(err)
+	}
+	when, err := compiled(cue.FS, all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	swapped, err := orders(cue.FS)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all = append(all, swapped...)
+	for i, name := range preconditions {
+		all = append(all, mutant{name: name, precondition: i + 1})
+	}
+	return all, when
+}
+
+// A hunt tries mutants, one after the other.
+type hunt struct {
+	program *Program
+	all     []mutant
+	when    map[string]engine.Condition
+	scripts map[string]string
+	// where are the scripts, in their order, in which a mutant would go on otherwise than the operator.
+	where map[string][]string
+	dir   string // for rules of mutants
+	table []string
+
+	tried, caught, onPaper, inSimulation, explained int
+}
+
+// TestEveryMutant says of every mutant what tells it from the operator: scenarios on paper, scripts, and seeds. Those that
+// survive are to be explained in survivors.
+func TestEveryMutant(t *testing.T) {
+	var nth, of int
+	if *share == "" {
+		t.Skip("-mutants says which share of them is hunted")
+	} else if _, err := fmt.Sscanf(*share, "%d/%d", &nth, &of); err != nil || nth < 1 || nth > of {
+		t.Fatalf("-mutants %q is no share", *share)
+	}
+	h := newHunt(t)
+	until := time.Now().Add(*huntTime)
+	for i, m := range h.all {
+		if i%of != nth-1 || !strings.Contains(m.name, *only) {
+			continue
+		}
+		if time.Now().After(until) {
+			fmt.Println("the time is over: the rest was not tried")
+			break
+		}
+		h.try(t, m)
+	}
+	fmt.Printf("%d mutants, %d caught: %d on paper, %d by simulation alone; %d of the others are explained\n",
+		h.tried, h.caught, h.onPaper, h.inSimulation, h.explained)
+}
+
+func newHunt(t *testing.T) *hunt {
+	t.Helper()
+	h := &hunt{program: load(t), scripts: map[string]string{}, where: map[string][]string{}, dir: t.TempDir()}
+	h.all, h.when = everyMutant(t)
+	files, err := filepath.Glob("scripts/*.txtar")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		h.scripts[filepath.Base(file)] = string(text)
+	}
+	order := slices.Sorted(maps.Keys(h.scripts))
+	for number := range *mutantSweeps {
+		name, script := sweepOf(number)
+		h.scripts[name] = script
+		order = append(order, name)
+	}
+	for seed := range *mutantSeeds {
+		name := fmt.Sprintf("seed %d", seed+1)
+		h.scripts[name] = scriptOf(uint64(seed+1), 3)
+		order = append(order, name)
+	}
+	for _, name := range order {
+		h.look(t, name)
+	}
+	return h
+}
+
+// look runs a script without a mutant, to see which mutants would make a difference in it. One in which something is wrong
+// tells nobody from the operator.
+func (h *hunt) look(t *testing.T, name string) {
+	t.Helper()
+	m := newMarks(h.all, h.program.rules, h.when)
+	program := h.program.With(h.program.rules)
+	program.asked = m.asked
+	mattered()
+	if faults := play(t, program, h.scripts[name]).faults; len(faults) > 0 {
+		fmt.Printf("%s is left out: %s\n", name, short(faults[0]))
+		return
+	}
+	for _, number := range mattered() {
+		m.set[preconditions[number-1]] = true
+	}
+	for one := range m.set {
+		h.where[one] = append(h.where[one], name)
+	}
+}
+
+// try tries one mutant and prints a line of the table.
+func (h *hunt) try(t *testing.T, m mutant) {
+	t.Helper()
+	var by []string
+	h.tried++
+	if found := h.paper(t, m); found != "" {
+		h.onPaper++
+		by = append(by, found)
+	}
+	if found := h.simulation(t, m); found != "" {
+		h.inSimulation++
+		by = append(by, found)
+	}
+	if len(by) > 0 {
+		h.caught++
+	} else if why, known := survivors[m.name]; known {
+		h.explained++
+		by = append(by, "survives: "+why)
+	} else {
+		by = append(by, fmt.Sprintf("SURVIVES %d scripts and seeds in which it differs: %s", len(h.where[m.name]), short(fmt.Sprint(h.where[m.name]))))
+	}
+	fmt.Printf("%s\t%s\n", m.name, strings.Join(by, "; "))
+}
+
+// tries is in how many scripts and seeds a mutant is tried that goes on otherwise in them.
+const tries = 25
+
+// simulation is the first script or seed in which the judge finds something wrong with the mutant.
+func (h *hunt) simulation(t *testing.T, m mutant) string {
+	t.Helper()
+	program := h.program.With(m.rules(h.program.rules, h.when))
+	without(m.precondition)
+	defer without(0)
+	for _, name := range h.where[m.name][:min(tries, len(h.where[m.name]))] {
+		if found := playUntilFault(t, program, h.scripts[name]).faults; len(found) > 0 {
+			return name + ", " + short(strings.ReplaceAll(found[0], "\n", " "))
+		}
+	}
+	return ""
+}
