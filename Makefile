@@ -86,6 +86,15 @@ test-pure: localkube ## Unit tests, properties and pure scenarios; some use real
 sim: ## The simulation at length: SEEDS=10000 SHARDS=3 FIRST=1; a seed that fails prints the script that replays it
 	go test -count=1 -timeout 2h -run TestSeeds ./testscripts/sim -seeds $(or $(SEEDS),10000) -shards $(or $(SHARDS),3) -first $(or $(FIRST),1)
 
+.PHONY: mutants
+mutants: MUTANTS := $(CURDIR)/bin/mutants/$(subst /,-of-,$(or $(SHARE),1/1))
+mutants: ## What tells the operator from each of its mutants: SHARE=2/8 for a part of them, TIME=30m, MUTANT='words of its name'
+	mkdir -p $(MUTANTS)
+	go run ./testscripts/sim/mutate $(MUTANTS)
+	go test -c -o $(MUTANTS)/decide.test ./testscripts/decide
+	go test -count=1 -timeout 0 -overlay $(MUTANTS)/overlay.json -run TestEveryMutant ./testscripts/sim -v \
+		-mutants $(or $(SHARE),1/1) -mutant-time $(or $(TIME),3h) -mutant '$(MUTANT)' -scenarios $(MUTANTS)/decide.test
+
 .PHONY: test-localkube
 test-localkube: localkube ## localkube's own tests, on a second instance of it
 	go test -C testscripts/localkube -count=1 -timeout 15m ./...

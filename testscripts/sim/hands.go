@@ -31,7 +31,7 @@ func (w *World) objectOf(args []string) (client.Object, error) {
 		return orNil(kube.Get[policyv1.PodDisruptionBudget](w.api, namespace, objects.ServiceName(clusterName))), nil
 	case "users":
 		return orNil(kube.Get[corev1.ConfigMap](w.api, namespace, objects.ACLName(clusterName))), nil
-	case "secret":
+	case "secret", "guard":
 		return orNil(kube.Get[corev1.Secret](w.api, namespace, objects.AuthName(clusterName))), nil
 	case "node", "conf":
 		s, err := w.who(args[1:])
@@ -68,12 +68,32 @@ func (w *World) doRemove(args []string) error {
 			s.Deleted()
 		}
 		w.judge.disturbed = true
+		if args[0] == "guard" || len(args) > 2 && args[1] == "by" {
+			obj = w.unguard(obj)
+		}
+		if args[0] == "guard" {
+			return nil
+		}
 		if args[0] == "cluster" {
 			w.judge.removed = w.judge.now()
 		}
 		w.api.Remove(obj)
 		return nil
 	})
+}
+
+// unguard takes off an object what keeps it from being edited or from vanishing.
+func (w *World) unguard(obj client.Object) client.Object {
+	open, ok := obj.DeepCopyObject().(client.Object)
+	if !ok {
+		return obj
+	}
+	if secret, is := open.(*corev1.Secret); is {
+		secret.Immutable = nil
+	}
+	open.SetFinalizers(nil)
+	w.api.Put(open)
+	return open
 }
 
 // doByHand sends a command to a server as somebody who has its password does.

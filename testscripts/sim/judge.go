@@ -32,6 +32,8 @@ type judge struct {
 	// rolled counts the failovers of each shard since the last edit, and disturbed says that a fault came after it.
 	rolled    map[string]int
 	disturbed bool
+	// lastEdit is when the specs were edited last.
+	lastEdit time.Duration
 	// paused and removed are since when the cluster is, zero when it is not.
 	paused, removed time.Duration
 }
@@ -60,7 +62,7 @@ func (j *judge) decided(o *operator, rule string) {
 
 // edited begins a new roll, as far as the count of failovers goes.
 func (j *judge) edited(args []string) {
-	j.rolled, j.disturbed = map[string]int{}, false
+	j.rolled, j.disturbed, j.lastEdit = map[string]int{}, false, j.now()
 	if slices.Contains(args, "paused=true") {
 		j.paused = j.now()
 	}
@@ -199,8 +201,8 @@ func shardOf(s *model.Server) string { return s.Name[len(clusterName)+1 : len(cl
 // succeeded counts failovers that an operator has brought about in a roll.
 func (j *judge) succeeded(s *model.Server, agreed bool) {
 	j.tell("%s is elected after %s", s.Name, s.Primary().Name)
-	if !agreed || j.rolled == nil {
-		return
+	if !agreed || j.rolled == nil || j.now() < j.lastEdit+time.Second+j.w.stale {
+		return // What was decided before the edit belongs to the roll before.
 	}
 	for _, o := range j.w.operators {
 		if o.rule == "fail-over-to-replacement" {

@@ -34,7 +34,7 @@ func verbs() map[string]verb {
 		"mute":     {"WHO,… : nothing gets out from these", (*World).doMute},
 		"until":    {"N: time passes until operators have decided so much more, or a minute is over", (*World).doUntil},
 		"heal":     {"all faults end", (*World).doHeal},
-		"remove":   {"cluster|service|budget|users|secret|config|node WHO|conf WHO: somebody deletes an object", (*World).doRemove},
+		"remove":   {"cluster|service|budget|users|guard|secret [by force]|node WHO|conf WHO: somebody deletes an object", (*World).doRemove},
 		"by-hand":  {"WHO WHO COMMAND…: somebody sends a command to a server; @primary/0 stands for an id", (*World).doByHand},
 		"drain":    {"WHO|HOST: its machine is cordoned, and what is on it evicted as far as the budget grants it", (*World).doDrain},
 		"gone":     {"time passes until nothing is left of a cluster that was removed", (*World).doGone},

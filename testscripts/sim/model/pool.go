@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -36,8 +37,9 @@ type Pool struct {
 	// Dead says that the operator is.
 	Dead func() bool
 
-	mu    sync.Mutex
-	aside map[string]time.Time // by the server's name: not asked again before
+	mu       sync.Mutex
+	aside    map[string]time.Time // by the server's name: not asked again before
+	accepted string
 }
 
 var errDead = errors.New("the operator is dead")
@@ -58,16 +60,34 @@ var _ net.Error = errSilent{}
 // Keep implements observe.Pool.
 func (p *Pool) Keep(types.NamespacedName, ...valkey.Target) {}
 
-// Accepted implements observe.Pool: no Secret gets lost in the model.
-func (p *Pool) Accepted(types.NamespacedName) string { return "" }
+// Accepted implements observe.Pool.
+func (p *Pool) Accepted(types.NamespacedName) string {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.accepted
+}
+
+// login says whether the server lets the operator in. A real one asks only at the beginning of a connection.
+func (p *Pool) login(s *Server, a valkey.Access) error {
+	known := hashesOf(s.users, "_momento_operator")
+	for _, password := range append(append([]string{a.Password}, a.Others...), a.LastResort) {
+		if password != "" && slices.Contains(known, sha(password)) {
+			p.mu.Lock()
+			defer p.mu.Unlock()
+			p.accepted = password
+			return nil
+		}
+	}
+	return refusal("WRONGPASS invalid username-password pair or user is disabled.")
+}
 
 // Forget implements observe.Pool.
 func (p *Pool) Forget(types.NamespacedName) {}
 
 // Ask implements observe.Pool.
-func (p *Pool) Ask(ctx context.Context, t valkey.Target, _ valkey.Access, settings []string) (*engine.Server, error) {
+func (p *Pool) Ask(ctx context.Context, t valkey.Target, a valkey.Access, settings []string) (*engine.Server, error) {
 	var seen *engine.Server
-	err := p.reach(ctx, t, []string{"ASK"}, func(s *Server) error {
+	err := p.reach(ctx, t, a, []string{"ASK"}, func(s *Server) error {
 		seen = s.look(settings)
 		return nil
 	})
@@ -75,12 +95,12 @@ func (p *Pool) Ask(ctx context.Context, t valkey.Target, _ valkey.Access, settin
 }
 
 // Servers implements observe.Pool.
-func (p *Pool) Servers(byNode map[string]valkey.Target, _ valkey.Access) actions.Servers {
-	return servers{pool: p, byNode: byNode}
+func (p *Pool) Servers(byNode map[string]valkey.Target, a valkey.Access) actions.Servers {
+	return servers{pool: p, byNode: byNode, access: a}
 }
 
 // reach speaks to the server at the target, which takes as long as it takes.
-func (p *Pool) reach(ctx context.Context, t valkey.Target, command []string, speak func(*Server) error) error {
+func (p *Pool) reach(ctx context.Context, t valkey.Target, a valkey.Access, command []string, speak func(*Server) error) error {
 	c := p.Cluster
 	name := t.PodUID
 	if p.setAside(name) {
@@ -104,7 +124,9 @@ func (p *Pool) reach(ctx context.Context, t valkey.Target, command []string, spe
 		c.Line.LetGo()
 		return p.giveUp(ctx, name, max(silent, dialPatience))
 	}
-	err = speak(s)
+	if err = p.login(s, a); err == nil {
+		err = speak(s)
+	}
 	lost := reply || c.Net.Cut(s.Name, p.Name) || p.Dead()
 	c.Line.LetGo()
 	if lost {
@@ -164,6 +186,7 @@ func sleep(ctx context.Context, d time.Duration) error {
 type servers struct {
 	pool   *Pool
 	byNode map[string]valkey.Target
+	access valkey.Access
 }
 
 // Do implements actions.Valkey.
@@ -177,7 +200,7 @@ func (v servers) Do(ctx context.Context, node string, commands ...[]string) ([]a
 	for _, c := range commands {
 		words = append(words, strings.Join(c, " "))
 	}
-	err := v.pool.reach(ctx, t, words, func(s *Server) error {
+	err := v.pool.reach(ctx, t, v.access, words, func(s *Server) error {
 		for _, c := range commands {
 			r, err := s.reply(v.pool.Name, c)
 			if err != nil {
