@@ -72,6 +72,12 @@ type spy struct {
 // Evaluate implements engine.Arguments.
 func (s spy) Evaluate(f *engine.Facts) (any, error) {
 	args, err := s.Arguments.Evaluate(f)
+	time.Sleep(s.note(args))
+	return args, err
+}
+
+// note notes the decision, and says how long the operator takes to go on.
+func (s spy) note(args any) time.Duration {
 	s.o.w.line.Hold()
 	defer s.o.w.line.LetGo()
 	s.o.rule, s.o.last = s.rule, s.rule
@@ -79,7 +85,7 @@ func (s spy) Evaluate(f *engine.Facts) (any, error) {
 		s.o.last += " " + text.String()
 	}
 	s.o.w.judge.decided(s.o, s.rule)
-	return args, err
+	return s.o.slow
 }
 
 // A listener notes what a rule says.

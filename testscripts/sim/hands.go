@@ -127,6 +127,17 @@ func (w *World) named2ids(command []string) []string {
 	return command
 }
 
+// doSlow lets an operator be slow: it acts on what was so when it looked.
+func (w *World) doSlow(args []string) error {
+	return w.held(func() error {
+		d, err := time.ParseDuration(args[1])
+		if o := w.operator(args[0]); o != nil {
+			o.slow = d
+		}
+		return err
+	})
+}
+
 const (
 	// drainRetry is how often `kubectl drain` asks again for an eviction that is refused.
 	drainRetry = 5 * time.Second

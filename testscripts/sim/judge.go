@@ -29,6 +29,8 @@ type judge struct {
 	// fired counts decisions by their rule.
 	fired             map[string]int
 	decisions, writes int
+	// before counts the decisions before the line of the script that is carried out.
+	before int
 	// rolled counts the failovers of each shard since the last edit, and disturbed says that a fault came after it.
 	rolled    map[string]int
 	disturbed bool
@@ -40,6 +42,9 @@ type judge struct {
 
 // race is how long before a command the world may have been another one: what an operator has just seen was true then.
 const race = 5 * time.Second
+
+// tooMany decisions in one line of a script are no progress: the longest take a hundred.
+const tooMany = 500
 
 func (j *judge) now() time.Duration { return time.Since(j.w.started).Truncate(time.Millisecond) }
 
@@ -56,7 +61,9 @@ func (j *judge) accuse(format string, args ...any) {
 // decided notes a decision.
 func (j *judge) decided(o *operator, rule string) {
 	j.fired[rule]++
-	j.decisions++
+	if j.decisions++; j.decisions == j.before+tooMany {
+		j.accuse("%s decides over and over, in the end by rule %s", o.name, rule)
+	}
 	j.tell("%s: %s", o.name, o.last)
 }
 

@@ -75,12 +75,32 @@ func (m mutant) rules(own []engine.Rule, conditions map[string]engine.Condition)
 	return rules
 }
 
+// eagerly are rules with one asked before all others. It must not matter to anybody's safety, since a rule that acts states all of
+// its own conditions; what one of these is good for shows only so where another rule would mostly have decided before.
+func eagerly(rules []engine.Rule, name string) []engine.Rule {
+	rules = slices.Clone(rules)
+	slices.SortStableFunc(rules, func(a, b engine.Rule) int {
+		switch {
+		case a.Name == name && b.Name != name:
+			return -1
+		case b.Name == name && a.Name != name:
+			return 1
+		}
+		return 0
+	})
+	return rules
+}
+
 // marks are the mutants that would decide something else than the operator in the script under way. Until then both do the
 // same, so that one that is not among them need not be tried in the script.
 type marks struct {
 	mu   sync.Mutex
 	set  map[string]bool
 	wary map[string][]wary // by the rule that is asked
+	// eager are those that would if their rule were asked first.
+	eager map[string]bool
+	own   map[string]engine.Condition
+	begin string // the rule that is asked first
 }
 
 // A wary condition would make a mutant decide otherwise when the rule that is asked says what it says.
@@ -91,7 +111,10 @@ type wary struct {
 }
 
 func newMarks(all []mutant, own []engine.Rule, conditions map[string]engine.Condition) *marks {
-	m := &marks{set: map[string]bool{}, wary: map[string][]wary{}}
+	m := &marks{set: map[string]bool{}, eager: map[string]bool{}, wary: map[string][]wary{}, own: map[string]engine.Condition{}, begin: own[0].Name}
+	for _, r := range own {
+		m.own[r.Name] = r.When
+	}
 	for _, one := range all {
 		if one.when != "" {
 			m.wary[one.rule] = append(m.wary[one.rule], wary{one.name, false, conditions[one.name]})
@@ -107,12 +130,31 @@ func newMarks(all []mutant, own []engine.Rule, conditions map[string]engine.Cond
 func (m *marks) asked(rule string, held bool, f *engine.Facts) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	if rule == m.begin {
+		m.askFirst(f)
+	}
 	for _, w := range m.wary[rule] {
 		if w.held != held || m.set[w.mutant] {
 			continue
 		}
 		if holds, err := w.when.Holds(f); holds || err != nil {
 			m.set[w.mutant] = true
+		}
+	}
+}
+
+// askFirst notes which mutants would decide where their rule does not.
+func (m *marks) askFirst(f *engine.Facts) {
+	for rule, all := range m.wary {
+		for _, w := range all {
+			if w.held || m.eager[w.mutant] {
+				continue
+			}
+			if holds, err := w.when.Holds(f); !holds || err != nil {
+				continue
+			}
+			own, err := m.own[rule].Holds(f)
+			m.eager[w.mutant] = err == nil && !own
 		}
 	}
 }

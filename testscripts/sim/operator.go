@@ -62,7 +62,8 @@ type operator struct {
 	done chan struct{}
 	// The world must be held for the rest.
 	dead     bool
-	at       time.Time // when the queue lets the cluster go next, zero for never
+	slow     time.Duration // between a decision and what is done
+	at       time.Time     // when the queue lets the cluster go next, zero for never
 	failures int
 	idle     bool // the last pass had nothing to do
 	last     string

@@ -42,6 +42,7 @@ func verbs() map[string]verb {
 		"stale":    {"DURATION: what operators hear of Kubernetes is so old", (*World).doStale},
 		"flaky":    {"PERCENT: so many requests and replies are lost", (*World).doFlaky},
 		"operator": {"kill|start NAME: an operator ends or starts; a second one may run beside the first", (*World).doOperator},
+		"slow":     {"NAME DURATION: an operator takes so long between a decision and what it does", (*World).doSlow},
 		"order":    {"WHO WHO COMMAND…: a command that no rule has decided, as by an operator gone wrong; @primary/0 stands for an id", (*World).doOrder},
 		"fired":    {"RULE…: these rules have decided something", (*World).doFired},
 		"never":    {"RULE…: these rules have decided nothing", (*World).doNever},
@@ -64,6 +65,7 @@ func (w *World) run(script string) error {
 		}
 		w.line.Hold()
 		w.judge.tell("# %s", line)
+		w.judge.before = w.judge.decisions
 		w.line.LetGo()
 		if err := v.do(w, fields[1:]); err != nil {
 			return fmt.Errorf("%q: %w", line, err)

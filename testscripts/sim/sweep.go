@@ -52,14 +52,19 @@ var disturbances = []struct{ name, begin, end string }{
 	{"a scaling in", "edit shards=1 replicas=0", ""},
 	{"a drain", "drain primary 1\ntick 60s", "heal"},
 	{"a machine that is lost", "power off primary 0\ntick 40s", "heal"},
-	{"a failover by hand", "by-hand replica 1 CLUSTER FAILOVER", ""},
+	{"a failover by hand", "by-hand replica 1 CLUSTER FAILOVER\ntick 2s", ""},
+	{"a takeover by hand", "by-hand replica 0 CLUSTER FAILOVER TAKEOVER\ntick 5s", ""},
+	{"a replica moved by hand", "by-hand replica 1 CLUSTER REPLICATE @primary/0\ntick 5s", ""},
+	{"slots moved by hand", "by-hand primary 1 CLUSTER MIGRATESLOTS SLOTSRANGE 9000 9009 NODE @primary/0\ntick 5s", ""},
+	{"a Pod that is deleted", "delete primary 0\ntick 5s", ""},
+	{"a replica's Pod that is deleted", "delete replica 1\ntick 5s", ""},
 }
 
 // deepest is after how many decisions a sweep disturbs at the latest.
 const deepest = 30
 
-// stride is how far apart the sweeps are that have neighbouring numbers, so that a few of them are spread over all: it has no
-// divisor in common with how many there are.
+// stride is how far apart the sweeps are that have neighbouring numbers, so that a few of them are spread over all: a prime,
+// which has no divisor in common with how many there are.
 const stride = 9973
 
 // sweepOf is one script of the sweeps, which are numbered.
@@ -68,9 +73,18 @@ func sweepOf(number int) (name, script string) {
 	course := courses[number%len(courses)]
 	number /= len(courses)
 	disturbance := disturbances[number%len(disturbances)]
-	after := number/len(disturbances)%deepest + 1
+	number /= len(disturbances)
+	after := number%deepest + 1
+	slow := ""
+	if number/deepest%2 == 1 {
+		slow, name = "slow operator-0 3s", ", by a slow operator"
+	}
 	var b strings.Builder
-	for _, part := range []string{fmt.Sprintf("seed %d", number+1), course.before, course.begin, fmt.Sprintf("until %d", after), disturbance.begin, disturbance.end} {
+	parts := []string{fmt.Sprintf("seed %d", number+1), course.before, slow, course.begin}
+	if course.before == "" {
+		parts = []string{fmt.Sprintf("seed %d", number+1), course.begin, slow}
+	}
+	for _, part := range append(parts, fmt.Sprintf("until %d", after), disturbance.begin, disturbance.end) {
 		if part != "" {
 			b.WriteString(part + "\n")
 		}
@@ -80,8 +94,8 @@ func sweepOf(number int) (name, script string) {
 	} else {
 		b.WriteString("heal\nsettle\n")
 	}
-	return fmt.Sprintf("%s, after %d decisions %s", course.name, after, disturbance.name), b.String()
+	return fmt.Sprintf("%s, after %d decisions %s%s", course.name, after, disturbance.name, name), b.String()
 }
 
 // sweepCount is how many sweeps there are.
-func sweepCount() int { return len(courses) * len(disturbances) * deepest }
+func sweepCount() int { return len(courses) * len(disturbances) * deepest * 2 }

@@ -165,6 +165,9 @@ func (w *World) doHeal([]string) error {
 				w.machines.Cordon(host, false)
 			}
 		}
+		for _, o := range w.operators {
+			o.slow = 0
+		}
 		for _, s := range w.servers.All() {
 			s.Resume()
 			s.Lag = replicationLag

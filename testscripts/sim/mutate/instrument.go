@@ -24,7 +24,8 @@ func (p precondition) String() string {
 	return fmt.Sprintf("%s: %s without `%s`", name, p.function, strings.Join(strings.Fields(p.text), " "))
 }
 
-// instrument makes each precondition of a file one that can be left out; their numbers begin after first.
+// instrument makes each precondition of a file one that can be left out; their numbers begin after first. A panic in what runs
+// beside would end the whole hunt.
 func instrument(file, text string, first int) (string, []precondition, error) {
 	set := token.NewFileSet()
 	parsed, err := parser.ParseFile(set, file, text, parser.SkipObjectResolution)
@@ -51,7 +52,8 @@ func instrument(file, text string, first int) (string, []precondition, error) {
 		}
 		at = p.to
 	}
-	return out.String() + text[at:], s.found, nil
+	out.WriteString(text[at:])
+	return strings.ReplaceAll(out.String(), ".Go(func() {\n", ".Go(func() {\n\t\t\tdefer caught()\n"), s.found, nil
 }
 
 // speaks says that a function only reads or writes text.

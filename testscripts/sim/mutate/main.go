@@ -56,7 +56,7 @@ func run(out string) error {
 		if err != nil {
 			return err
 		}
-		if found = append(found, some...); len(some) > 0 {
+		if found = append(found, some...); changed != string(text) {
 			if err := o.put(file, changed); err != nil {
 				return err
 			}
@@ -106,6 +106,15 @@ func stopsAt(n int, holds bool) bool {
 	}
 	return holds && n != Without
 }
+
+// Panicked says that an action has.
+var Panicked atomic.Bool
+
+func caught() {
+	if recover() != nil {
+		Panicked.Store(true)
+	}
+}
 `
 	levers = `package sim
 
@@ -113,6 +122,7 @@ import "valkey.gomomento.com/operator/actions"
 
 func init() {
 	without = func(n int) { actions.Without = n }
+	panicked = func() bool { return actions.Panicked.Swap(false) }
 	mattered = func() (all []int) {
 		for n := range actions.Mattered {
 			if actions.Mattered[n].Swap(false) {
