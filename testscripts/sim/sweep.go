@@ -53,7 +53,6 @@ var disturbances = []struct{ name, begin, end string }{
 	{"a drain", "drain primary 1\ntick 60s", "heal"},
 	{"a machine that is lost", "power off primary 0\ntick 40s", "heal"},
 	{"a failover by hand", "by-hand replica 1 CLUSTER FAILOVER\ntick 2s", ""},
-	{"a takeover by hand", "by-hand replica 0 CLUSTER FAILOVER TAKEOVER\ntick 5s", ""},
 	{"a replica moved by hand", "by-hand replica 1 CLUSTER REPLICATE @primary/0\ntick 5s", ""},
 	{"slots moved by hand", "by-hand primary 1 CLUSTER MIGRATESLOTS SLOTSRANGE 9000 9009 NODE @primary/0\ntick 5s", ""},
 	{"a Pod that is deleted", "delete primary 0\ntick 5s", ""},

@@ -5,7 +5,7 @@
 // All chance comes from one seed, and the clock is that of testing/synctest, so that what a seed did can be seen again. What
 // is done to the world is a script, whether a person or a seed wrote it; script.go has the words.
 //
-// Not in the world: TLS, rotation of the system passwords, the keepers of the menu, servers before Valkey 9.
+// Not in the world: TLS, the keepers of the menu, servers before Valkey 9.
 package sim
 
 import (

@@ -1,0 +1,82 @@
+package model
+
+import (
+	"slices"
+	"time"
+)
+
+// acquaint makes those known whom another knows, in the state in which it sees them. Gossip tells neither an epoch nor whom a
+// replica follows nor who holds which slots: that is for each to say of itself, and of the dead nobody does.
+func (s *Server) acquaint(from *Server) {
+	for _, p := range from.peers {
+		if p.of != s && s.known(p.of) == nil && !s.bans(p.id) {
+			primary := p.primary
+			if primary != "" {
+				primary = unknown
+			}
+			s.add(&peer{of: p.of, id: p.id, ip: p.ip, primary: primary, pfail: p.pfail, fail: p.fail})
+		}
+	}
+}
+
+func (s *Server) bans(id string) bool { return s.cluster.Line.Now().Before(s.banned[id]) }
+
+// meet begins a handshake with whoever is at the address.
+func (s *Server) meet(ip string) {
+	if slices.ContainsFunc(s.meeting, func(m meeting) bool { return m.ip == ip }) {
+		return
+	}
+	now := s.cluster.Line.Now()
+	s.meeting = append(s.meeting, meeting{ip: ip, until: now.Add(max(s.timeout(), time.Second))})
+	s.cluster.Line.After(s.cluster.Line.Between(5*time.Millisecond, 120*time.Millisecond, s.ID, ip), func() {
+		other := s.cluster.at(ip)
+		if other == nil || other == s || !s.runs() || !s.talksTo(other) {
+			return
+		}
+		s.meeting = slices.DeleteFunc(s.meeting, func(m meeting) bool { return m.ip == ip })
+		if s.bans(other.ID) {
+			return
+		}
+		s.admit(other)
+		other.admit(s)
+		s.receive(other)
+		other.receive(s)
+	})
+}
+
+// admit makes another known.
+func (s *Server) admit(other *Server) {
+	if p := s.known(other); p != nil {
+		p.ip = other.IP
+		return
+	}
+	s.add(&peer{of: other, id: other.ID, ip: other.IP, primary: other.primary, epoch: other.epoch})
+}
+
+func (s *Server) add(p *peer) {
+	p.reports = map[string]time.Time{}
+	at, _ := slices.BinarySearchFunc(s.peers, p.id, byPeerID)
+	s.peers = slices.Insert(s.peers, at, p)
+	if more := p.of.n + 1 - len(s.byNumber); more > 0 {
+		s.byNumber = append(s.byNumber, make([]*peer, more)...)
+	}
+	s.byNumber[p.of.n] = p
+	s.version++
+}
+
+// forget drops a peer for a while, and lets the others do the same; told says that another has told to.
+func (s *Server) forget(id string, ttl time.Duration) {
+	i, found := slices.BinarySearchFunc(s.peers, id, byPeerID)
+	if !found || s.primary == id {
+		return
+	}
+	s.byNumber[s.peers[i].of.n] = nil
+	s.peers = slices.Delete(s.peers, i, i+1)
+	s.banned[id] = s.cluster.Line.Now().Add(ttl)
+	s.give("", s.slots.of(id)...)
+	for _, p := range slices.Clone(s.peers) {
+		if s.reaches(p.of) {
+			p.of.forget(id, ttl)
+		}
+	}
+}
