@@ -84,7 +84,8 @@ func (c *comparison) succeeding(heir *Node, id string) Succession {
 
 // heir is the freshest replica of a member, nil when there is none that can be
 // heard, or when one that cannot is reached by others: it may have received more,
-// and what it alone has would be lost.
+// and what it alone has would be lost. One that has never been in sync has
+// nothing, and waits for any other that may live.
 func (c *comparison) heir(id string) *Node {
 	if c.replicaUnheard(id) {
 		return nil
@@ -98,7 +99,21 @@ func (c *comparison) heir(id string) *Node {
 	if len(replicas) == 0 {
 		return nil
 	}
-	return freshest(replicas)
+	heir := freshest(replicas)
+	if heir.Server.Offset <= neverSynced && c.othersMayLive(heir, id) {
+		return nil
+	}
+	return heir
+}
+
+// neverSynced is the replication offset of a replica that has not been in sync since it started: INFO calls it 1.
+const neverSynced = 1
+
+// othersMayLive says that a node of the heir's shard which is not heard may have what the heir lacks.
+func (c *comparison) othersMayLive(heir *Node, primary string) bool {
+	return slices.ContainsFunc(c.seen.Nodes, func(n Node) bool {
+		return n.ShardIndex == heir.ShardIndex && n.LastID != "" && n.LastID != primary && !c.hears(&n) && !c.dead(&n)
+	})
 }
 
 // replicaUnheard says that somebody reaches a replica of the member that does not

@@ -94,7 +94,7 @@ var commands = map[string]func(*testscript.TestScript, bool, []string){
 	"gain":      cmdGain,      // gain node SHARD | stray KIND/NAME | server|link|news NODE | job|failed|slots FROM TO SLOTS | mark FROM TO SLOT: something is there
 	"lose":      cmdLose,      // lose pod|node|record|server|link|news|host|[next-]secret|memory|object|budget [NODE|HOST] [WHY]: something vanishes; a node begins to, its record is gone
 	"elect":     cmdElect,     // elect NODE: the primaries elect a replica without being asked
-	"servers":   cmdServers,   // servers version|used|room|keys|fieldttls NODE|all VALUE: what servers report
+	"servers":   cmdServers,   // servers version|used|offset|room|keys|fieldttls NODE|all VALUE: what servers report
 	"zone":      cmdZone,      // zone NODE ZONE [HOST]: where the node's Pod runs
 	"offer":     cmdOffer,     // offer SECRET REVISION|none: the spec names this TLS Secret, which holds this
 	"cordon":    cmdCordon,    // cordon HOST: the Kubernetes node takes no new Pods
@@ -325,6 +325,8 @@ func cmdServers(ts *testscript.TestScript, _ bool, args []string) {
 			s.Version, err = args[2], nil
 		case "used":
 			s.UsedMemory = number
+		case "offset":
+			s.Offset = number
 		case "room":
 			s.MaxMemory = number
 		case "keys":

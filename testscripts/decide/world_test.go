@@ -190,8 +190,9 @@ func (w *world) slotsKnown(s *engine.Server) bool {
 	return count == 16384
 }
 
+// follow makes the server a replica of the primary, in sync with it.
 func (w *world) follow(s *engine.Server, primary string) {
-	s.Role, s.PrimaryID, s.LinkUp = engine.Replica, primary, true
+	s.Role, s.PrimaryID, s.LinkUp, s.Offset = engine.Replica, primary, true, 1000
 	me := s.Self()
 	me.Role, me.PrimaryID = engine.Replica, primary
 }

@@ -102,9 +102,17 @@ func (s *Server) info() string {
 			syncing = 1
 		}
 		lines = append(lines, "role:slave", "master_link_status:"+up, fmt.Sprintf("master_sync_in_progress:%d", syncing),
-			fmt.Sprintf("slave_repl_offset:%d", s.copy.offset))
+			fmt.Sprintf("slave_repl_offset:%d", s.toldOffset()))
 	}
 	return strings.Join(lines, "\r\n") + "\r\n"
+}
+
+// toldOffset is the replication offset as INFO gives it: that of a replica which has never been in sync is 1.
+func (s *Server) toldOffset() int64 {
+	if s.primary == "" {
+		return s.copy.offset
+	}
+	return max(1, s.copy.offset)
 }
 
 func (s *Server) pauseReason() string {
@@ -136,7 +144,7 @@ func (s *Server) look(settings []string) *engine.Server {
 	now := s.cluster.Line.Now()
 	e := &engine.Server{
 		ID: s.ID, Version: s.Version, Role: engine.Primary, PrimaryID: s.primary, ClusterOK: s.ok, CurrentEpoch: s.current,
-		LinkUp: s.copy.up, Offset: s.copy.offset, Uptime: now.Sub(s.Born).Truncate(1e9), Keys: int64(len(s.copy.data)),
+		LinkUp: s.copy.up, Offset: s.toldOffset(), Uptime: now.Sub(s.Born).Truncate(1e9), Keys: int64(len(s.copy.data)),
 		UsedMemory: 1 << 20, Peers: s.lookAtPeers(), Settings: map[string]string{},
 		Revision: hashOf(s.users, "_momento_revision"), ReplHash: s.passwordHash, ReplAccepts: hashesOf(s.users, "_momento_repl"),
 	}
