@@ -80,7 +80,7 @@ func (vs voices) heir(s engine.Succession) *voice {
 	before, _ := replica.member(s.PrimaryID)
 	held.Add(before.slots...)
 	for _, v := range vs {
-		if v.seesOther(s.PrimaryID, &held) || vs.missReplica(v, s.PrimaryID) {
+		if vs.seesOther(v, before, &held) || vs.missReplica(v, s.PrimaryID) {
 			return nil
 		}
 		if v.self().primary == s.PrimaryID && v.offset() > replica.offset() {
@@ -90,9 +90,13 @@ func (vs voices) heir(s engine.Succession) *voice {
 	return replica
 }
 
-// seesOther says that the server sees another in the place of the primary that held these slots.
-func (v view) seesOther(primary string, held *topology.Set) bool {
-	return slices.ContainsFunc(v.members, func(m member) bool { return m.id != primary && held.Overlaps(m.slots...) })
+// seesOther says that the server sees another in the place of the primary that held these slots. What it knows of one whom
+// it does not reach and nobody hears is old news, if the primary has had a higher epoch since.
+func (vs voices) seesOther(v voice, primary member, held *topology.Set) bool {
+	return slices.ContainsFunc(v.members, func(m member) bool {
+		old := vs.of(m.id) == nil && !m.reachable() && m.epoch < primary.epoch
+		return m.id != primary.id && held.Overlaps(m.slots...) && !old
+	})
 }
 
 // missReplica says that one of the servers reaches a replica of the primary that does not answer.

@@ -143,11 +143,14 @@ func TestAReplicaSucceedsInTheEyesOfOthers(t *testing.T) {
 		sees string
 		want bool
 	}{
-		"a newcomer sees no slots":          {line("id-a", "master,fail", "-", 1, "disconnected"), true},
-		"somebody sees another owner":       {line("id-c", "myself,master", "-", 4, "connected", "0-5460", "10923-16383"), false},
-		"somebody reaches a silent replica": {line("id-x", "slave", "id-a", 1, "connected"), false},
-		"nobody reaches a silent replica":   {line("id-x", "slave,fail?", "id-a", 1, "connected"), true},
-		"somebody sees one slot go astray":  {line("id-c", "myself,master", "-", 4, "connected", "5460", "10923-16383"), false},
+		"a newcomer sees no slots":                      {line("id-a", "master,fail", "-", 1, "disconnected"), true},
+		"somebody sees another owner":                   {line("id-c", "myself,master", "-", 4, "connected", "0-5460", "10923-16383"), false},
+		"somebody reaches a silent replica":             {line("id-x", "slave", "id-a", 1, "connected"), false},
+		"nobody reaches a silent replica":               {line("id-x", "slave,fail?", "id-a", 1, "connected"), true},
+		"somebody knows of an owner that is long gone":  {line("id-x", "master,fail?", "-", 0, "disconnected", "0-100"), true},
+		"somebody knows of a later owner, out of reach": {line("id-x", "master,fail?", "-", 4, "disconnected", "0-100"), false},
+		"somebody reaches an earlier owner":             {line("id-x", "master", "-", 0, "connected", "0-100"), false},
+		"somebody sees one slot go astray":              {line("id-c", "myself,master", "-", 4, "connected", "5460", "10923-16383"), false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
