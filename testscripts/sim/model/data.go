@@ -47,7 +47,7 @@ type stream struct {
 type write struct {
 	at   time.Time
 	key  *Key
-	head *entry
+	head *entry // nil when the key has gone to another shard
 }
 
 // writeSize is what a write adds to the replication offset, in bytes.
@@ -90,9 +90,21 @@ func (r *replica) drain(s *Server) { r.take(s, s.cluster.Line.Now()) }
 func (r *replica) take(s *Server, until time.Time) {
 	for ; r.next < len(r.stream.log) && !r.stream.log[r.next].at.After(until); r.next++ {
 		w := r.stream.log[r.next]
+		if w.head == nil {
+			r.drop(s, w.key)
+			continue
+		}
 		r.put(s, w.key, w.head)
 		w.head.held(s)
 	}
+}
+
+// drop takes out a key whose slot has gone to another shard.
+func (r *replica) drop(s *Server, key *Key) {
+	for e := r.data[key]; e != nil; e = e.prev {
+		e.holders = slices.DeleteFunc(e.holders, func(h *Server) bool { return h == s })
+	}
+	delete(r.data, key)
 }
 
 // replTimeout is after how long without a word a link is given up (repl-timeout).

@@ -115,6 +115,8 @@ func (j *job) finish() {
 		delete(j.source.copy.data, key)
 		if head != nil {
 			head.moved(j.target)
+			from := j.source.copy.stream
+			from.log = append(from.log, write{at: j.source.cluster.Line.Now(), key: key})
 			j.target.copy.put(j.target, key, head)
 		}
 	}
