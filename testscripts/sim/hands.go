@@ -184,13 +184,8 @@ func (j *judge) evicted(s *model.Server) {
 	if head.Slots() == 0 || j.excused(s) {
 		return
 	}
-	others := 0
-	for _, r := range j.w.servers.Servers() {
-		if r != s && (r == head || r.InSync() && r.Primary() == head) {
-			others++
-		}
-	}
-	if others == 0 {
+	another := func(r *model.Server) bool { return r != s && (r == head || r.InSync() && r.Primary() == head) }
+	if !slices.ContainsFunc(j.w.servers.Servers(), another) {
 		j.accuse("the eviction of %s is granted, and its shard has no other copy", s.Name)
 	}
 }

@@ -67,7 +67,6 @@ type hunt struct {
 	eager map[string][]string
 	sound map[string]bool
 	dir   string // for rules of mutants
-	table []string
 
 	tried, caught, onPaper, inSimulation, explained int
 }
