@@ -53,7 +53,7 @@ func TestWhatAPairOfServersSaysOfItself(t *testing.T) {
 				t.Fatal(err)
 			}
 			want := &engine.Server{
-				ID: primary, Role: engine.Primary, ClusterOK: true, CurrentEpoch: 1, Keys: 1, Revision: valkeytest.Revision,
+				ID: primary, Role: engine.Primary, ClusterOK: true, CurrentEpoch: 1, Keys: 1, FullSyncs: 1, Revision: valkeytest.Revision,
 				ReplHash: hashOf(valkeytest.Password), ReplAccepts: []string{hashOf("two"), hashOf("one")},
 				Settings: map[string]string{
 					"cluster-node-timeout": "500", "save": "900 1", "SAVE": "900 1", "notify-keyspace-events": "",
