@@ -155,22 +155,23 @@ func (c *comparison) tooFull(plan []Move) string {
 	return ""
 }
 
-// begin picks the moves that can begin now: one from each source, as large as
-// the keys allow. A target takes from all its sources at once, but nobody gives
-// and takes at the same time, as in the middle of an older plan. Where source or
-// target does not know slot migration jobs, slots are carried over one by one,
-// from one source at a time.
+// begin picks the moves that can begin now: one from each source and one to
+// each target, as large as the keys allow. A target that takes from several
+// sources at once falls behind, and each of them lets writes wait until it has
+// caught up: up to 0.8 s instead of 0.4 with three sources, where servers have
+// half a core. Where source or target does not know slot migration jobs, slots
+// are carried over one by one, from one source at a time.
 func (c *comparison) begin(plan []Move, s *ScalingFacts) {
-	gives, takes := map[string]bool{}, map[string]bool{}
+	busy := map[string]bool{}
 	for _, n := range c.heard {
 		for i := range n.Server.Migrations {
 			if m := &n.Server.Migrations[i]; m.Open() {
-				gives[m.SourceID], takes[m.TargetID] = true, true
+				busy[m.SourceID], busy[m.TargetID] = true, true
 			}
 		}
 	}
 	for _, m := range plan {
-		if gives[m.FromID] || takes[m.FromID] || gives[m.ToID] {
+		if busy[m.FromID] || busy[m.ToID] {
 			continue
 		}
 		source, target := c.byID[m.FromID].Server, c.byID[m.ToID].Server
@@ -181,7 +182,7 @@ func (c *comparison) begin(plan []Move, s *ScalingFacts) {
 			}
 			continue
 		}
-		gives[m.FromID], takes[m.ToID] = true, true
+		busy[m.FromID], busy[m.ToID] = true, true
 		m.Slots = topology.Head(m.Slots, c.jobSize(source))
 		s.Moves = append(s.Moves, m)
 	}
