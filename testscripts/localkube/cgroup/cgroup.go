@@ -1,4 +1,4 @@
-// Package cgroup makes and removes the part of the cgroup hierarchies that a cluster's machines live in, on version 1 (one
+// Package cgroup makes and removes the part of the cgroup hierarchies that a cluster's pods live in, on version 1 (one
 // hierarchy a controller) and version 2 (one for all). It must not touch anything outside of that part.
 package cgroup
 

@@ -105,14 +105,11 @@ func (c Cluster) prepare(nodes int) error {
 		return err
 	}
 	if nodes > 0 {
-		names := []string{layout.ControlPlane}
+		var names []string
 		for i := 1; i <= nodes; i++ {
 			names = append(names, layout.NodeName(i))
 		}
 		if err := cgroup.Make(c.Layout.CgroupRoot(), names); err != nil {
-			return err
-		}
-		if err := cgroup.Share(c.Layout.CgroupRoot(), len(names)); err != nil {
 			return err
 		}
 		if err := c.plantSeed(); err != nil {

@@ -9,7 +9,6 @@ import (
 	"path/filepath"
 	"syscall"
 
-	"valkey.gomomento.com/operator/testscripts/localkube/cgroup"
 	"valkey.gomomento.com/operator/testscripts/localkube/hostnet"
 	"valkey.gomomento.com/operator/testscripts/localkube/ledger"
 	"valkey.gomomento.com/operator/testscripts/localkube/machine"
@@ -49,11 +48,6 @@ func (c Cluster) admit(config machine.Config, pid int) error {
 	}
 	if config.Seed() {
 		return nil
-	}
-	if config.Nodes > 0 {
-		if err := cgroup.Place(filepath.Join(c.Layout.CgroupRoot(), config.Name), pid); err != nil {
-			return err
-		}
 	}
 	return hostnet.Connect(c.Layout, config.Name, config.Index, pid)
 }

@@ -19,8 +19,7 @@ func (l Layout) Link(machine string) string {
 	return l.Bridge() + strings.TrimPrefix(machine, "node")
 }
 
-// CgroupRoot is the cgroup, seen from the top of each hierarchy, below which all pods of the cluster run, and where the CPU is
-// shared out all that its machines run.
+// CgroupRoot is the cgroup, seen from the top of each hierarchy, below which all pods of the cluster run.
 func (l Layout) CgroupRoot() string { return "localkube-" + l.Bridge() }
 
 // MachineNetwork is the network of the host's bridge and the machines on it.
