@@ -36,11 +36,17 @@ func newLoop(mgr ctrl.Manager, policies string, chosen settings.Settings) (*cont
 	if err != nil {
 		return nil, err
 	}
+	live, err := impatient(mgr.GetConfig(), client.Options{
+		HTTPClient: mgr.GetHTTPClient(), Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper(),
+	})
+	if err != nil {
+		return nil, fmt.Errorf("make a client that reads past the cache: %w", err)
+	}
 	pool := &valkey.Pool{}
 	told := report.NewMetrics(metrics.Registry)
 	loop := controller.New(controller.Parts{
 		Kube: mgr.GetClient(),
-		Live: mgr.GetAPIReader(),
+		Live: live,
 		Observer: &observe.Observer{
 			Kube:          mgr.GetCache(),
 			Secrets:       secrets,

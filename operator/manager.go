@@ -14,6 +14,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
@@ -33,6 +34,9 @@ const (
 	requestsBurst     = 400
 	// cacheCheck is how long /readyz waits to see the caches filled, well below the probe's timeout.
 	cacheCheck = time.Second
+	// requestLimit ends a request that the API server does not answer, so that no pass is held up for long by one. The
+	// lists and watches of the caches take their time.
+	requestLimit = 5 * time.Second
 )
 
 // newManager connects to Kubernetes.
@@ -48,6 +52,7 @@ func newManager(o options, chosen settings.Settings) (ctrl.Manager, error) {
 	mgr, err := ctrl.NewManager(config, manager.Options{
 		Scheme:                        scheme,
 		Cache:                         controller.CacheOptions(chosen.Namespaces),
+		NewClient:                     impatient,
 		Metrics:                       metricsserver.Options{BindAddress: o.metrics},
 		HealthProbeBindAddress:        o.probes,
 		LeaderElection:                o.leaderElect,
@@ -62,6 +67,14 @@ func newManager(o options, chosen settings.Settings) (ctrl.Manager, error) {
 		return nil, err
 	}
 	return mgr, addChecks(mgr)
+}
+
+// impatient is a client whose requests end at requestLimit. It implements client.NewClientFunc.
+func impatient(config *rest.Config, options client.Options) (client.Client, error) {
+	limited := *options.HTTPClient
+	limited.Timeout = requestLimit
+	options.HTTPClient = &limited
+	return client.New(config, options)
 }
 
 // kubernetes is where the API server is and how to speak to it.

@@ -17,6 +17,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	logf "sigs.k8s.io/controller-runtime/pkg/log"
 
 	"valkey.gomomento.com/operator/actions"
 	"valkey.gomomento.com/operator/actions/objects"
@@ -27,9 +28,14 @@ import (
 	"valkey.gomomento.com/operator/operator/report"
 )
 
-// passLimit ends a pass that hangs, and again its report, so that one cluster cannot keep a worker for itself. What it was
-// doing is done again.
-const passLimit = 30 * time.Second
+const (
+	// passLimit ends a pass that hangs, so that one cluster cannot keep a worker for itself. What it was doing is done again.
+	passLimit = 30 * time.Second
+	// reportLimit ends a report that the API server does not take, and urgentReportLimit that of a cluster with silent
+	// servers: a takeover does not wait for an API server that is away. What was to be told is told by a later report.
+	reportLimit       = 5 * time.Second
+	urgentReportLimit = time.Second
+)
 
 // An Observer looks at one cluster. The error is observe.ErrNoCluster when it is gone.
 type Observer interface {
@@ -254,9 +260,10 @@ func (l *Loop) act(ctx context.Context, seen observe.Observation, pass report.Pa
 }
 
 // report tells of the pass and says what follows from it. An action that lost a race against another writer is no news:
-// the object moved since it was observed, and the next look shows how.
+// the object moved since it was observed, and the next look shows how. A status that could not be written is tried again
+// with the next look, and by the rate limiter only where no look is due: what the cluster needs does not wait for it.
 func (l *Loop) report(ctx context.Context, pass report.Pass) outcome {
-	ctx, cancel := context.WithTimeout(ctx, passLimit)
+	ctx, cancel := context.WithTimeout(ctx, patience(pass))
 	defer cancel()
 	key := client.ObjectKeyFromObject(pass.Cluster)
 	if apierrors.IsConflict(pass.Err) {
@@ -268,11 +275,25 @@ func (l *Loop) report(ctx context.Context, pass report.Pass) outcome {
 		return failed(pass.Err)
 	case pass.Decision.Err != nil:
 		return failed(pass.Decision.Err)
-	case err != nil:
+	}
+	next := conclude(pass, l.streaks.count(key, pass.Decision, time.Now()))
+	switch {
+	case err == nil:
+		return next
+	case next.event:
 		return failed(err)
 	default:
-		return conclude(pass, l.streaks.count(key, pass.Decision, time.Now()))
+		logf.FromContext(ctx).Error(err, "the report is tried again with the next look")
+		return next
 	}
+}
+
+// patience is how long the report of a pass may take.
+func patience(pass report.Pass) time.Duration {
+	if pass.Facts != nil && len(pass.Facts.Nodes.Silent) > 0 {
+		return urgentReportLimit
+	}
+	return reportLimit
 }
 
 func (l *Loop) wakeKeepers(changed []reference) {

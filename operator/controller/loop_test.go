@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
@@ -13,6 +14,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/events"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"valkey.gomomento.com/operator/actions"
 	"valkey.gomomento.com/operator/cue/api/v1alpha1"
@@ -121,6 +123,40 @@ func TestAFailureIsReportedAndReturned(t *testing.T) {
 				t.Errorf("status says %q", cluster.Status.Message)
 			}
 		})
+	}
+}
+
+// A takeover may be next: it does not wait until the API server takes a status again.
+func TestAStatusThatCannotBeWrittenHoldsNothingUp(t *testing.T) {
+	kube, _ := kubernetes(t, valkeyCluster("shop", "cache", "small"))
+	away := interceptor.NewClient(kube, interceptor.Funcs{
+		SubResourcePatch: func(ctx context.Context, _ client.Client, _ string, _ client.Object, _ client.Patch, _ ...client.SubResourcePatchOption) error {
+			<-ctx.Done()
+			return ctx.Err()
+		},
+	})
+	l, _ := loop(away, &deed{})
+	ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	if got, err := l.Reconcile(ctx, request(shop)); err != nil || got.RequeueAfter != atOnce {
+		t.Errorf("error %v, again after %s", err, got.RequeueAfter)
+	}
+	l.rules = nil
+	ctx, cancel = context.WithTimeout(t.Context(), 100*time.Millisecond)
+	defer cancel()
+	if _, err := l.Reconcile(ctx, request(shop)); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("with nothing to do, the status must be tried again: error %v", err)
+	}
+}
+
+func TestASilentServerShortensTheReport(t *testing.T) {
+	pass := waiting()
+	if got := patience(pass); got != reportLimit {
+		t.Errorf("nobody silent: %s", got)
+	}
+	pass.Facts.Nodes.Silent = []string{"a"}
+	if got := patience(pass); got != urgentReportLimit {
+		t.Errorf("one silent: %s", got)
 	}
 }
 

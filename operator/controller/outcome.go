@@ -42,6 +42,8 @@ const (
 type outcome struct {
 	after time.Duration
 	err   error
+	// event says that an event is to wake the cluster, and after is the slow resync.
+	event bool
 }
 
 func done(repeats int) outcome {
@@ -55,7 +57,7 @@ func done(repeats int) outcome {
 func failed(err error) outcome { return outcome{err: err} }
 
 func awaiting() outcome {
-	return outcome{after: resync - resyncJitter/2 + rand.N(resyncJitter)}
+	return outcome{after: resync - resyncJitter/2 + rand.N(resyncJitter), event: true}
 }
 
 func looking(after time.Duration) outcome { return outcome{after: after} }
