@@ -13,14 +13,18 @@ func cmdAPIServer(ts *testscript.TestScript, _ bool, args []string) {
 	switch {
 	case len(args) == 1 && args[0] == "stop":
 		s.disturbed = time.Now()
-		ts.Check(s.signalAPIServer("STOP"))
-		ts.Defer(func() { ts.Check(s.signalAPIServer("CONT")) })
+		s.stopAPIServer(ts)
 	case len(args) == 1 && args[0] == "resume":
 		s.disturbed = time.Now()
 		ts.Check(s.signalAPIServer("CONT"))
 	default:
 		ts.Fatalf("apiserver: stop, then resume")
 	}
+}
+
+func (s *suite) stopAPIServer(ts *testscript.TestScript) {
+	ts.Check(s.signalAPIServer("STOP"))
+	ts.Defer(func() { ts.Check(s.signalAPIServer("CONT")) })
 }
 
 func (s *suite) signalAPIServer(signal string) error {

@@ -29,16 +29,22 @@ func cmdHang(ts *testscript.TestScript, _ bool, args []string) {
 	in(ts).strike(ts, syscall.SIGSTOP, "hang", args)
 }
 
-// strike sends a signal to the servers to which the arguments of the verb lead, to all at once.
+// strike sends a signal to the servers to which the arguments of the verb lead, to all at once. What goes unreported
+// begins with the end of the API server.
 func (s *scenario) strike(ts *testscript.TestScript, signal syscall.Signal, verb string, args []string) {
+	unreported := slices.Contains(args, "unreported")
+	args = slices.DeleteFunc(args, func(arg string) bool { return arg == "unreported" })
 	if len(args) < 3 {
-		ts.Fatalf("%s: CLUSTER primary|replica SHARD...", verb)
+		ts.Fatalf("%s: CLUSTER primary|replica SHARD... [unreported]", verb)
 	}
 	var pods []*corev1.Pod
 	for _, shard := range args[2:] {
 		pod, err := s.find(context.Background(), s.key(args[0]), args[1], shard)
 		ts.Check(err)
 		pods = append(pods, pod)
+	}
+	if unreported {
+		s.stopAPIServer(ts)
 	}
 	s.disturbed = time.Now()
 	for _, pod := range pods {

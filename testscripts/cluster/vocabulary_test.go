@@ -23,7 +23,7 @@ var commands = map[string]func(*testscript.TestScript, bool, []string){
 	"edit":        cmdEdit,        // edit KIND NAME JSON: merge-patch an object
 	"settled":     cmdSettled,     // settled DURATION CLUSTER: nothing is left to do, and stays so
 	"evenly":      cmdEvenly,      // evenly CLUSTER SHARDS: so many primaries share all slots evenly, in every server's eyes
-	"crash":       cmdCrash,       // crash CLUSTER primary|replica SHARD...: SIGKILL to servers, to all at once
+	"crash":       cmdCrash,       // crash CLUSTER primary|replica SHARD... [unreported]: SIGKILL to servers, to all at once, or first the API server stops
 	"hang":        cmdHang,        // hang CLUSTER primary|replica SHARD...: SIGSTOP to servers
 	"delete":      cmdDelete,      // delete CLUSTER primary|replica SHARD [force]: the Pod of a server; delete CLUSTER all [force]: of all at once
 	"drain":       cmdDrain,       // drain DURATION PLACE...: kubectl drain of the Kubernetes nodes at these places, 0 the first by name
