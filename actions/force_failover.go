@@ -12,8 +12,8 @@ import (
 	"valkey.gomomento.com/operator/engine/topology"
 )
 
-// fateLimit is how long the API server may take to say what became of a primary. It knows of ends that the network does not
-// show; where the network shows one, clients are not to wait for an API server that is away.
+// fateLimit is how long the API server may take to say what became of a primary: clients wait meanwhile. It is asked of ends
+// that the network does not show; where the network shows one it need not be.
 const fateLimit = time.Second
 
 // ForceFailover lets a replica ask for the votes of the primaries at once, in
@@ -43,14 +43,18 @@ func (a *ForceFailover) Execute(ctx context.Context, env Env) error {
 	if replica == nil || !heard.electable(replica) {
 		return nil
 	}
+	hears := replica.hearsPrimary(a.Succession.PrimaryID)
+	dead := errors.Is(silences[a.Succession.Primary], syscall.ECONNREFUSED) && heard.haveLost(replica, a.Succession.PrimaryID)
+	if dead && !hears {
+		return succeed(ctx, env, a.Succession, "FORCE") // whatever the API server knows
+	}
 	timed, cancel := context.WithTimeout(ctx, fateLimit)
 	defer cancel()
 	f, err := fateOf(timed, env, a.Succession.Primary) // on an error it is notEnded: then the network's word has to do
 	switch {
-	case f == struckOff && replica.hearsPrimary(a.Succession.PrimaryID):
+	case f == struckOff && hears:
 		return succeed(ctx, env, a.Succession)
-	case f == notEnded && !errors.Is(silences[a.Succession.Primary], syscall.ECONNREFUSED),
-		f == notEnded && !heard.haveLost(replica, a.Succession.PrimaryID):
+	case f == notEnded && !dead:
 		return err
 	default:
 		return succeed(ctx, env, a.Succession, "FORCE")
