@@ -33,14 +33,14 @@ func (a *AttachReplicas) Execute(ctx context.Context, env Env) error {
 }
 
 func attach(ctx context.Context, env Env, at engine.Attachment) error {
-	v, texts, err := look(ctx, env, at.Node, command("DBSIZE"))
+	v, said, err := look(ctx, env, at.Node, command("DBSIZE"))
 	if err != nil {
 		return err
 	}
-	if v.id != at.ID || !v.self().isPrimary() || len(v.self().slots) > 0 || !primaryOf(v, at.PrimaryID) {
+	if v.id != at.ID || !v.isPrimary() || len(v.self().Slots) > 0 || !primaryOf(v, at.PrimaryID) {
 		return nil
 	}
-	if keys := strings.TrimSpace(texts[0]); keys != "0" {
+	if keys := strings.TrimSpace(said[0].Text); keys != "0" {
 		return fmt.Errorf("%s holds no slots but %s keys, which a replica would lose", at.Node, keys)
 	}
 	_, err = ask(ctx, env, at.Node, command("CLUSTER REPLICATE", at.PrimaryID))
@@ -52,5 +52,5 @@ func attach(ctx context.Context, env Env, at engine.Attachment) error {
 // believe in. A shard that is being added has a primary without slots.
 func primaryOf(v view, id string) bool {
 	m, known := v.member(id)
-	return known && m.isPrimary() && m.linked && !m.is("handshake") && !m.is("fail")
+	return known && m.Role == engine.Primary && m.Linked && !m.Handshake && !m.Failed
 }

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"valkey.gomomento.com/operator/engine"
 )
 
 // canvassPatience bounds a question to all servers. They answer within
@@ -34,14 +36,14 @@ func canvass(ctx context.Context, env Env, sections string) (heard voices, silen
 	silences = map[string]error{}
 	for _, node := range reachable(env) {
 		asking.Go(func() {
-			v, texts, err := look(timed, env, node, command("INFO "+sections))
+			v, said, err := look(timed, env, node, command("INFO "+sections))
 			guard.Lock()
 			defer guard.Unlock()
 			if err != nil {
 				silences[node] = err
 				return
 			}
-			heard = append(heard, voice{node: node, view: v, info: texts[0]})
+			heard = append(heard, voice{node: node, view: v, info: said[0].Text})
 		})
 	}
 	asking.Wait()
@@ -75,8 +77,8 @@ func (vs voices) haveNode(node string) bool {
 }
 
 // voters are the members that the server counts as electorate: primaries that hold slots.
-func (v view) voters() []member {
-	return slices.DeleteFunc(slices.Clone(v.members), func(m member) bool { return !m.isPrimary() || len(m.slots) == 0 })
+func (v view) voters() []engine.Peer {
+	return slices.DeleteFunc(slices.Clone(v.members), func(m engine.Peer) bool { return m.Role != engine.Primary || len(m.Slots) == 0 })
 }
 
 // infoField is the value of a line of INFO, "" when it is missing.

@@ -93,7 +93,7 @@ func (c *carriage) begin(ctx context.Context) (bool, error) {
 	if !mayReceive(c.source, c.target, c.move) {
 		return false, nil
 	}
-	if len(c.target.self().slots) == 0 {
+	if len(c.target.self().Slots) == 0 {
 		return true, copyFunctions(ctx, c.env, c.move)
 	}
 	return true, nil
@@ -103,13 +103,13 @@ func (c *carriage) begin(ctx context.Context) (bool, error) {
 // already. One that is on its way to somebody else has left keys there: that way
 // it has to go.
 func (c *carriage) slots() []int {
-	self := c.source.self()
+	self, marks := c.source.self(), c.source.marks
 	var begun, rest []int
 	for _, r := range c.move.Slots {
 		for slot := r.From; slot <= r.To; slot++ {
-			on, marked := self.marks[slot]
+			on, marked := marks[slot]
 			switch {
-			case !self.holds(slot) || marked && on != c.leaving():
+			case !self.Holds(slot) || marked && on != c.leaving(slot):
 			case marked:
 				begun = append(begun, slot)
 			default:
@@ -120,10 +120,14 @@ func (c *carriage) slots() []int {
 	return append(begun, rest...)
 }
 
-// leaving and arriving are the marks of the source and of the target.
-func (c *carriage) leaving() mark { return mark{peer: c.move.ToID} }
+// leaving and arriving are the marks of a slot at the source and at the target.
+func (c *carriage) leaving(slot int) engine.SlotMark {
+	return engine.SlotMark{Slot: slot, PeerID: c.move.ToID}
+}
 
-func (c *carriage) arriving() mark { return mark{importing: true, peer: c.move.FromID} }
+func (c *carriage) arriving(slot int) engine.SlotMark {
+	return engine.SlotMark{Slot: slot, Importing: true, PeerID: c.move.FromID}
+}
 
 // carry marks some slots, empties them, and hands over those that are empty. It
 // says whether all of them are, and there is time for more.
@@ -142,13 +146,12 @@ func (c *carriage) carry(ctx context.Context, slots []int) (bool, error) {
 // mark marks the slots at the target BEFORE the source: a source that has marked
 // a slot sends clients on, and the target must know to serve them.
 func (c *carriage) mark(ctx context.Context, slots []int) error {
-	held := c.target.self()
-	arrive := setSlots(slots, func(slot int) bool { return !held.holds(slot) && held.marks[slot] != c.arriving() }, "IMPORTING", c.move.FromID)
+	own := c.target.self()
+	arrive := setSlots(slots, func(slot int) bool { return !own.Holds(slot) && c.target.marks[slot] != c.arriving(slot) }, "IMPORTING", c.move.FromID)
 	if err := tell(ctx, c.env, c.move.To, arrive); err != nil {
 		return err
 	}
-	source := c.source.self()
-	leave := setSlots(slots, func(slot int) bool { return source.marks[slot] != c.leaving() }, "MIGRATING", c.move.ToID)
+	leave := setSlots(slots, func(slot int) bool { return c.source.marks[slot] != c.leaving(slot) }, "MIGRATING", c.move.ToID)
 	return tell(ctx, c.env, c.move.From, leave)
 }
 
@@ -200,8 +203,8 @@ func (c *carriage) ready(ctx context.Context, slots []int) (map[int]bool, error)
 	}
 	ready := map[int]bool{}
 	for i, slot := range slots {
-		ready[slot] = strings.TrimSpace(counts[i]) == "0" && source.self().holds(slot) &&
-			source.self().marks[slot] == c.leaving() && target.self().marks[slot] == c.arriving()
+		ready[slot] = strings.TrimSpace(counts[i].Text) == "0" && source.self().Holds(slot) &&
+			source.marks[slot] == c.leaving(slot) && target.marks[slot] == c.arriving(slot)
 	}
 	return ready, nil
 }

@@ -6,25 +6,34 @@ import (
 	"strings"
 )
 
-// ask sends the commands to the node's server and returns what it said to
-// each. The first error reply is the error; it names the node and the command,
-// and none of the command's arguments, which may be secrets.
+// ask sends the commands to the node's server and returns what it said to each
+// as text; see converse.
 func ask(ctx context.Context, env Env, node string, commands ...[]string) ([]string, error) {
-	replies, err := env.Valkey.Do(ctx, node, commands...)
+	said, err := converse(ctx, env, node, commands...)
+	texts := make([]string, 0, len(said))
+	for _, reply := range said {
+		texts = append(texts, reply.Text)
+	}
+	return texts, err
+}
+
+// converse sends the commands to the node's server and returns its replies. The
+// first error reply is the error; it names the node and the command, and none of
+// the command's arguments, which may be secrets. The replies before it are returned with it.
+func converse(ctx context.Context, env Env, node string, commands ...[]string) ([]Reply, error) {
+	said, err := env.Valkey.Do(ctx, node, commands...)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", node, err)
 	}
-	if len(replies) != len(commands) {
-		return nil, fmt.Errorf("%s: %d replies to %d commands", node, len(replies), len(commands))
+	if len(said) != len(commands) {
+		return nil, fmt.Errorf("%s: %d replies to %d commands", node, len(said), len(commands))
 	}
-	texts := make([]string, 0, len(replies))
-	for i, reply := range replies {
-		if reply.Err != nil {
-			return texts, fmt.Errorf("%s: %s: %w", node, spoken(commands[i]), reply.Err)
+	for i := range said {
+		if err := said[i].Err; err != nil {
+			return said[:i], fmt.Errorf("%s: %s: %w", node, spoken(commands[i]), err)
 		}
-		texts = append(texts, reply.Text)
 	}
-	return texts, nil
+	return said, nil
 }
 
 // spoken is the command without its arguments: "CLUSTER MEET".

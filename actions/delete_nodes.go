@@ -73,7 +73,7 @@ func inUse(ctx context.Context, env Env, node *v1alpha1.ValkeyNode, pod *corev1.
 		return false, nil
 	}
 	v, _, err := look(ctx, env, node.Name)
-	return err == nil && (!v.alone() || len(v.self().slots) > 0), nil
+	return err == nil && (!v.alone() || len(v.self().Slots) > 0), nil
 }
 
 // abandoned says of a server on a lost Kubernetes node that the cluster goes on without it: it does not answer, and those
@@ -89,7 +89,7 @@ func abandoned(ctx context.Context, env Env, name string) bool {
 	}
 	return !slices.ContainsFunc(heard, func(v voice) bool {
 		m, known := v.member(env.Snapshot.Nodes[i].LastID)
-		return known && (!m.is("fail") || len(m.slots) > 0)
+		return known && (!m.Failed || len(m.Slots) > 0)
 	})
 }
 

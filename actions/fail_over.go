@@ -37,7 +37,7 @@ func mayFailOver(heard voices, s engine.Succession) bool {
 		return false
 	}
 	return replica.inShard(s) && replica.inSync() && replica.trusts(s.PrimaryID) &&
-		primary.self().isPrimary() && len(primary.self().slots) > 0 && !primary.handingOver() &&
+		primary.isPrimary() && len(primary.self().Slots) > 0 && !primary.handingOver() &&
 		heard.electable(replica)
 }
 
@@ -51,7 +51,7 @@ func (v *voice) inSync() bool {
 // it: over that link the primary is asked to let writes wait.
 func (v *voice) trusts(id string) bool {
 	m, known := v.member(id)
-	return known && m.reachable()
+	return known && m.Reachable()
 }
 
 // handingOver says that the server lets writes wait for a failover that is under

@@ -23,6 +23,8 @@ type server struct {
 	keys  int
 	// says overrides a reply, by the command's words.
 	says map[string]string
+	// jobs are the elements of its reply to CLUSTER GETSLOTMIGRATIONS.
+	jobs []string
 	// refuses is the error reply to a command, by its first two words.
 	refuses map[string]string
 	down    bool
@@ -72,6 +74,8 @@ func (s *server) answer(command []string) actions.Reply {
 		return actions.Reply{Text: s.id}
 	case "CLUSTER NODES":
 		return actions.Reply{Text: strings.Join(s.lines, "\n") + "\n"}
+	case "CLUSTER GETSLOTMIGRATIONS":
+		return actions.Reply{Text: strings.Join(s.jobs, "\n"), Items: s.jobs}
 	case "ACL LIST":
 		return actions.Reply{Text: "user default off"}
 	case "DBSIZE":

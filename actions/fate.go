@@ -84,11 +84,11 @@ type toll map[string]fate
 func tollOf(ctx context.Context, env Env, heard voices, v view) (toll, error) {
 	fates := toll{}
 	for _, voter := range v.voters() {
-		f, err := memberFate(ctx, env, heard, voter.id)
+		f, err := memberFate(ctx, env, heard, voter.ID)
 		if err != nil {
 			return nil, err
 		}
-		fates[voter.id] = f
+		fates[voter.ID] = f
 	}
 	return fates, nil
 }

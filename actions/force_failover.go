@@ -82,12 +82,12 @@ func (vs voices) heir(s engine.Succession) *voice {
 	}
 	var held topology.Set
 	before, _ := replica.member(s.PrimaryID)
-	held.Add(before.slots...)
+	held.Add(before.Slots...)
 	for _, v := range vs {
 		if vs.seesOther(v, before, &held) || vs.missReplica(v, s.PrimaryID) {
 			return nil
 		}
-		if v.self().primary == s.PrimaryID && v.offset() > replica.offset() {
+		if v.self().PrimaryID == s.PrimaryID && v.offset() > replica.offset() {
 			return nil
 		}
 	}
@@ -96,17 +96,17 @@ func (vs voices) heir(s engine.Succession) *voice {
 
 // seesOther says that the server sees another in the place of the primary that held these slots. What it knows of one whom
 // it does not reach and nobody hears is old news, if the primary has had a higher epoch since.
-func (vs voices) seesOther(v voice, primary member, held *topology.Set) bool {
-	return slices.ContainsFunc(v.members, func(m member) bool {
-		old := vs.of(m.id) == nil && !m.reachable() && m.epoch < primary.epoch
-		return m.id != primary.id && held.Overlaps(m.slots...) && !old
+func (vs voices) seesOther(v voice, primary engine.Peer, held *topology.Set) bool {
+	return slices.ContainsFunc(v.members, func(m engine.Peer) bool {
+		old := vs.of(m.ID) == nil && !m.Reachable() && m.Epoch < primary.Epoch
+		return m.ID != primary.ID && held.Overlaps(m.Slots...) && !old
 	})
 }
 
 // missReplica says that one of the servers reaches a replica of the primary that does not answer.
 func (vs voices) missReplica(v voice, primary string) bool {
-	return slices.ContainsFunc(v.members, func(m member) bool {
-		return m.primary == primary && m.reachable() && vs.of(m.id) == nil
+	return slices.ContainsFunc(v.members, func(m engine.Peer) bool {
+		return m.PrimaryID == primary && m.Reachable() && vs.of(m.ID) == nil
 	})
 }
 
@@ -123,8 +123,8 @@ func (v *voice) offset() int64 {
 func (vs voices) haveLost(replica *voice, primaryID string) bool {
 	voters, lost := replica.voters(), 0
 	for _, voter := range voters {
-		if v := vs.of(voter.id); v != nil {
-			if dead, known := v.member(primaryID); known && (!dead.linked || dead.is("fail")) {
+		if v := vs.of(voter.ID); v != nil {
+			if dead, known := v.member(primaryID); known && (!dead.Linked || dead.Failed) {
 				lost++
 			}
 		}

@@ -110,10 +110,10 @@ func stillNeeded(ctx context.Context, env Env, d engine.Oblivion, alive map[stri
 // not count: it is called connected while it is being opened, for ever so to an
 // address that is gone.
 func (v view) needs(id string, alive map[string]bool) bool {
-	if m, known := v.member(id); known && m.linked && !m.is("fail") {
+	if m, known := v.member(id); known && m.Linked && !m.Failed {
 		return true
 	}
-	return slices.ContainsFunc(v.members, func(m member) bool { return m.primary == id && (!m.is("fail") || alive[m.id]) })
+	return slices.ContainsFunc(v.members, func(m engine.Peer) bool { return m.PrimaryID == id && (!m.Failed || alive[m.ID]) })
 }
 
 // shortID is as much of an id as people compare.

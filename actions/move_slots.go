@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"valkey.gomomento.com/operator/engine"
+	"valkey.gomomento.com/operator/engine/replies"
 	"valkey.gomomento.com/operator/engine/topology"
 )
 
@@ -77,15 +78,19 @@ func eachSource(ctx context.Context, moves []engine.Move, do func(context.Contex
 // move begins one job and watches it for a moment. It says whether the next of its
 // source may begin.
 func move(ctx context.Context, env Env, m engine.Move) (bool, error) {
-	source, texts, err := look(ctx, env, m.From, command("CLUSTER GETSLOTMIGRATIONS"))
+	source, said, err := look(ctx, env, m.From, command("CLUSTER GETSLOTMIGRATIONS"))
 	if err != nil {
 		return false, err
 	}
+	jobs, err := replies.Migrations(said[0].Items)
+	if err != nil {
+		return false, fmt.Errorf("%s: %w", m.From, err)
+	}
 	target, _, err := look(ctx, env, m.To)
-	if err != nil || !mayMove(source, target, m) || slices.ContainsFunc(parseMigrations(texts[0]), migration.open) {
+	if err != nil || !mayMove(source, target, m) || slices.ContainsFunc(jobs, engine.SlotMigration.Open) {
 		return false, err
 	}
-	if len(target.self().slots) == 0 {
+	if len(target.self().Slots) == 0 {
 		if err := copyFunctions(ctx, env, m); err != nil {
 			return false, err
 		}
@@ -105,46 +110,59 @@ func migrateSlots(m engine.Move) []string {
 // source has all the slots, and that it sees nothing wrong with the target:
 // Valkey takes a job to a replica or to a server that is gone, and fails it later.
 func mayMove(source, target view, m engine.Move) bool {
-	return len(m.Slots) > 0 && mayReceive(source, target, m) && source.self().holdsAll(m.Slots)
+	return len(m.Slots) > 0 && mayReceive(source, target, m) && holdsAll(source.self(), m.Slots)
 }
 
 // mayReceive is mayMove without regard to who has the slots.
 func mayReceive(source, target view, m engine.Move) bool {
 	known, _ := source.member(m.ToID)
-	return source.id == m.FromID && source.self().isPrimary() &&
-		target.id == m.ToID && target.self().isPrimary() &&
-		known.isPrimary() && known.reachable() && !known.is("handshake")
+	return source.id == m.FromID && source.isPrimary() &&
+		target.id == m.ToID && target.isPrimary() &&
+		known.Role == engine.Primary && known.Reachable() && !known.Handshake
 }
 
-// holdsAll says that all the slots are its.
-func (m member) holdsAll(ranges []engine.SlotRange) bool {
+// holdsAll says that all the slots are the member's.
+func holdsAll(m engine.Peer, ranges []engine.SlotRange) bool {
 	var set topology.Set
 	set.Add(ranges...)
-	set.Remove(m.slots...)
+	set.Remove(m.Slots...)
 	return set.Count() == 0
 }
 
 // watch watches the job for a moment, and says whether it has ended.
 func watch(ctx context.Context, env Env, m engine.Move) (bool, error) {
-	var job migration
+	var job engine.SlotMigration
 	err := poll(ctx, movePatience, moveInterval, func() (bool, error) {
-		texts, err := ask(ctx, env, m.From, command("CLUSTER GETSLOTMIGRATIONS"))
+		said, err := converse(ctx, env, m.From, command("CLUSTER GETSLOTMIGRATIONS"))
 		if err != nil {
 			return false, err
 		}
-		job = newestTo(parseMigrations(texts[0]), m.ToID)
-		return job.name != "" && !job.open(), nil
+		jobs, err := replies.Migrations(said[0].Items)
+		if err != nil {
+			return false, fmt.Errorf("%s: %w", m.From, err)
+		}
+		job = newestTo(jobs, m.ToID)
+		return job.Name != "" && !job.Open(), nil
 	})
 	switch {
 	case err != nil:
 		return false, err
-	case job.state == "failed":
-		return false, fmt.Errorf("%s: %w", describeMoves([]engine.Move{m}), errors.New(job.message))
-	case job.state == "success":
+	case job.State == "failed":
+		return false, fmt.Errorf("%s: %w", describeMoves([]engine.Move{m}), errors.New(job.Message))
+	case job.State == "success":
 		return true, awaitOwner(ctx, env, m)
 	default:
-		return job.state == "cancelled", nil
+		return job.State == "cancelled", nil
 	}
+}
+
+// newestTo is the newest export to the target; the zero job when there is none.
+func newestTo(jobs []engine.SlotMigration, target string) engine.SlotMigration {
+	i := slices.IndexFunc(jobs, func(m engine.SlotMigration) bool { return m.Export && m.TargetID == target })
+	if i < 0 {
+		return engine.SlotMigration{}
+	}
+	return jobs[i]
 }
 
 // awaitOwner waits for a moment until all see the slots with the target, so that
@@ -154,7 +172,7 @@ func awaitOwner(ctx context.Context, env Env, m engine.Move) error {
 		heard, _ := canvass(ctx, env, "server")
 		return !slices.ContainsFunc(heard, func(v voice) bool {
 			owner, _ := v.member(m.ToID)
-			return !owner.holdsAll(m.Slots)
+			return !holdsAll(owner, m.Slots)
 		}), nil
 	})
 }

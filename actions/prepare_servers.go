@@ -42,10 +42,10 @@ func prepare(ctx context.Context, env Env, p engine.Preparation) error {
 		return err
 	}
 	missing, free := missingSlots(v, p.Slots)
-	if v.id != p.ID || !v.self().isPrimary() || !free {
+	if v.id != p.ID || !v.isPrimary() || !free {
 		return nil
 	}
-	if p.Epoch > 0 && v.self().epoch == 0 && !v.alone() {
+	if p.Epoch > 0 && v.self().Epoch == 0 && !v.alone() {
 		return nil // Valkey would refuse the epoch, and without one the server must not get slots.
 	}
 	commands := preparation(v, p, missing)
@@ -63,7 +63,7 @@ func preparation(v view, p engine.Preparation, missing []engine.SlotRange) [][]s
 	if len(p.Settings) > 0 {
 		commands = append(commands, command("CONFIG SET", pairs(p.Settings)...))
 	}
-	if p.Epoch > 0 && v.self().epoch == 0 {
+	if p.Epoch > 0 && v.self().Epoch == 0 {
 		commands = append(commands, command("CLUSTER SET-CONFIG-EPOCH", strconv.FormatInt(p.Epoch, 10)))
 	}
 	if len(missing) > 0 {
@@ -78,10 +78,10 @@ func missingSlots(v view, wanted []engine.SlotRange) (missing []engine.SlotRange
 	self := v.self()
 	for _, r := range wanted {
 		for slot := r.From; slot <= r.To; slot++ {
-			if self.holds(slot) {
+			if self.Holds(slot) {
 				continue
 			}
-			if slices.ContainsFunc(v.members, func(m member) bool { return m.holds(slot) }) {
+			if slices.ContainsFunc(v.members, func(m engine.Peer) bool { return m.Holds(slot) }) {
 				return nil, false
 			}
 			missing = appendSlot(missing, slot)

@@ -67,7 +67,7 @@ func (a *RetireNodes) Execute(ctx context.Context, env Env) error {
 // follower says that the server is a replica, by its own word.
 func (vs voices) follower(id string) bool {
 	v := vs.of(id)
-	return v != nil && v.self().primary != ""
+	return v != nil && v.self().PrimaryID != ""
 }
 
 // dispensable says that the member holds no slots and has no replicas, by its own
@@ -77,7 +77,7 @@ func (vs voices) follower(id string) bool {
 func (vs voices) dispensable(r engine.Retirement) bool {
 	for _, v := range vs {
 		m, _ := v.member(r.ID)
-		if (v.node == r.Node) != (v.id == r.ID) || len(m.slots) > 0 || v.needsAsPrimary(r.ID) {
+		if (v.node == r.Node) != (v.id == r.ID) || len(m.Slots) > 0 || v.needsAsPrimary(r.ID) {
 			return false
 		}
 	}
@@ -86,14 +86,14 @@ func (vs voices) dispensable(r engine.Retirement) bool {
 
 // needsAsPrimary says that the server is, or knows, a living replica of the member.
 func (v voice) needsAsPrimary(id string) bool {
-	return slices.ContainsFunc(v.members, func(m member) bool { return m.primary == id && !m.is("fail") })
+	return slices.ContainsFunc(v.members, func(m engine.Peer) bool { return m.PrimaryID == id && !m.Failed })
 }
 
 // quorate says that all who are heard have a majority of their voters among them.
 func (vs voices) quorate() bool {
 	for _, v := range vs {
 		voters := v.voters()
-		heard := slices.DeleteFunc(slices.Clone(voters), func(m member) bool { return vs.of(m.id) == nil })
+		heard := slices.DeleteFunc(slices.Clone(voters), func(m engine.Peer) bool { return vs.of(m.ID) == nil })
 		if len(heard) <= len(voters)/2 {
 			return false
 		}
@@ -146,7 +146,7 @@ func endServer(ctx context.Context, env Env, node *v1alpha1.ValkeyNode, r engine
 	if err != nil {
 		return false, err
 	}
-	if now.id != r.ID || len(now.self().slots) > 0 {
+	if now.id != r.ID || len(now.self().Slots) > 0 {
 		return false, fmt.Errorf("%s came to hold slots while it was leaving", r.Node)
 	}
 	replies, err := env.Valkey.Do(ctx, r.Node, shutdown(infoField(me.info, "valkey_version")))

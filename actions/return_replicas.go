@@ -28,7 +28,7 @@ func (a *ReturnReplicas) Execute(ctx context.Context, env Env) error {
 		if err != nil {
 			return err
 		}
-		followed := v.self().primary
+		followed := v.self().PrimaryID
 		if v.id != at.ID || followed == "" || followed == at.PrimaryID || !primaryOf(v, at.PrimaryID) {
 			return nil
 		}
@@ -43,5 +43,5 @@ func (a *ReturnReplicas) Execute(ctx context.Context, env Env) error {
 // deadAndEmpty says that the server has lost touch with a primary without slots.
 func deadAndEmpty(v view, id string) bool {
 	m, known := v.member(id)
-	return known && m.isPrimary() && !m.reachable() && len(m.slots) == 0
+	return known && m.Role == engine.Primary && !m.Reachable() && len(m.Slots) == 0
 }

@@ -47,7 +47,7 @@ func succeed(ctx context.Context, env Env, s engine.Succession, how ...string) e
 func (vs voices) agreeOn(s engine.Succession) bool {
 	for _, v := range vs {
 		now, _ := v.member(s.ID)
-		if before, known := v.member(s.PrimaryID); len(now.slots) == 0 || known && len(before.slots) > 0 {
+		if before, known := v.member(s.PrimaryID); len(now.Slots) == 0 || known && len(before.Slots) > 0 {
 			return false
 		}
 	}
@@ -71,7 +71,7 @@ func poll(ctx context.Context, patience, interval time.Duration, ask func() (boo
 // replica that knows better, since another has succeeded, says so here.
 func (v view) inShard(s engine.Succession) bool {
 	primary, known := v.member(s.PrimaryID)
-	return v.id == s.ID && v.self().primary == s.PrimaryID && known && primary.isPrimary() && len(primary.slots) > 0
+	return v.id == s.ID && v.self().PrimaryID == s.PrimaryID && known && primary.Role == engine.Primary && len(primary.Slots) > 0
 }
 
 // electable says that a majority of the voters can elect the replica, and that
@@ -81,12 +81,12 @@ func (v view) inShard(s engine.Succession) bool {
 func (vs voices) electable(replica *voice) bool {
 	voters, votes := replica.voters(), 0
 	for _, voter := range voters {
-		v := vs.of(voter.id)
+		v := vs.of(voter.ID)
 		if v == nil {
 			continue
 		}
 		back, known := v.member(replica.id)
-		if !voter.linked || !known || !back.reachable() {
+		if !voter.Linked || !known || !back.Reachable() {
 			return false
 		}
 		votes++

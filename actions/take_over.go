@@ -66,7 +66,7 @@ func (a *TakeOver) Execute(ctx context.Context, env Env) error {
 func (v view) hasQuorum(fates toll) bool {
 	voters, reached := v.voters(), 0
 	for _, m := range voters {
-		if m.reachable() && fates[m.id] != witnessed {
+		if m.Reachable() && fates[m.ID] != witnessed {
 			reached++
 		}
 	}
@@ -77,7 +77,7 @@ func (v view) hasQuorum(fates toll) bool {
 func (vs voices) reach(id string, fates toll) bool {
 	return fates[id] != witnessed && slices.ContainsFunc(vs, func(v voice) bool {
 		m, known := v.member(id)
-		return known && m.reachable()
+		return known && m.Reachable()
 	})
 }
 

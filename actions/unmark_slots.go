@@ -43,13 +43,13 @@ func (a *UnmarkSlots) Execute(ctx context.Context, env Env) error {
 
 func unmark(ctx context.Context, env Env, u engine.Unmarking, heard voices) error {
 	me := heard.of(u.ID)
-	if me == nil || me.node != u.Node || !me.self().isPrimary() {
+	if me == nil || me.node != u.Node || !me.isPrimary() {
 		return nil
 	}
 	var idle []int
 	byHolder := map[*voice][]int{}
 	for _, slot := range u.Slots {
-		if _, marked := me.self().marks[slot]; !marked || !leadsNowhere(env, heard, me, slot) {
+		if _, marked := me.marks[slot]; !marked || !leadsNowhere(env, heard, me, slot) {
 			continue
 		}
 		if holder := holderOf(heard, me, slot); holder != nil {
@@ -74,12 +74,12 @@ func unmark(ctx context.Context, env Env, u engine.Unmarking, heard voices) erro
 // leadsNowhere says that the other end of the move is gone for certain, or has no
 // mark that leads here. A move whose both ends know of it is under way.
 func leadsNowhere(env Env, heard voices, me *voice, slot int) bool {
-	on := me.self().marks[slot]
-	peer := heard.of(on.peer)
+	on := me.marks[slot]
+	peer := heard.of(on.PeerID)
 	if peer == nil {
-		return !mayLive(env, on.peer)
+		return !mayLive(env, on.PeerID)
 	}
-	return peer.self().marks[slot] != mark{importing: !on.importing, peer: me.id}
+	return peer.marks[slot] != engine.SlotMark{Slot: slot, Importing: !on.Importing, PeerID: me.id}
 }
 
 // mayLive says that a server which is not heard may bear the id: one of our nodes
@@ -94,11 +94,11 @@ func mayLive(env Env, id string) bool {
 // holderOf is the server at which keys of the slot may be in reach by the mark
 // only, nil when there is none: the end that expects the slot and does not own it.
 func holderOf(heard voices, me *voice, slot int) *voice {
-	end, on := me, me.self().marks[slot]
-	if !on.importing {
-		end = heard.of(on.peer)
+	end, on := me, me.marks[slot]
+	if !on.Importing {
+		end = heard.of(on.PeerID)
 	}
-	if end == nil || end.self().holds(slot) {
+	if end == nil || end.self().Holds(slot) {
 		return nil
 	}
 	return end
@@ -126,7 +126,7 @@ func sortByKeys(ctx context.Context, env Env, node string, slots []int) (empty, 
 func resume(ctx context.Context, env Env, heard voices, to *voice, slots []int) error {
 	for _, owner := range heard {
 		needs := func(slot int) bool {
-			return owner.self().isPrimary() && owner.self().holds(slot) && to.self().marks[slot].importing
+			return owner.isPrimary() && owner.self().Holds(slot) && to.marks[slot].Importing
 		}
 		if err := tell(ctx, env, owner.node, setSlots(slots, needs, "MIGRATING", to.id)); err != nil {
 			return err

@@ -15,7 +15,7 @@ func unmarking(id string) *actions.UnmarkSlots {
 
 func TestUnmarkSlots(t *testing.T) {
 	leaving := line("id-a", "myself,master", "-", 1, "connected", "0-5460", "[5->-id-c]", "[6->-id-c]")
-	expected := line("id-a", "myself,master", "-", 1, "connected", "0-5460", "[20000-<-id-b]", "[5-<-id-c]")
+	expected := line("id-a", "myself,master", "-", 1, "connected", "0-5460", "[7-<-id-b]", "[5-<-id-c]")
 	stable := func(slots ...int) []string {
 		var told []string
 		for _, s := range slots {

@@ -121,7 +121,7 @@ func (c *comparison) othersMayLive(heir *Node, primary string) bool {
 func (c *comparison) replicaUnheard(id string) bool {
 	return slices.ContainsFunc(c.heard, func(n *Node) bool {
 		return slices.ContainsFunc(n.Server.Peers, func(p Peer) bool {
-			return p.PrimaryID == id && c.byID[p.ID] == nil && p.Linked && !p.Suspected && !p.Failed
+			return p.PrimaryID == id && c.byID[p.ID] == nil && p.Reachable()
 		})
 	})
 }
@@ -154,7 +154,7 @@ func (c *comparison) ended(id string) bool {
 func (c *comparison) trusted(id string) bool {
 	return slices.ContainsFunc(c.heard, func(n *Node) bool {
 		p := n.Server.Peer(id)
-		return p != nil && p.Linked && !p.Failed && !p.Suspected
+		return p != nil && p.Reachable()
 	})
 }
 

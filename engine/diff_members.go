@@ -28,7 +28,7 @@ func (c *comparison) knowsEveryone(s *Server) bool {
 			return false
 		}
 		if next < len(c.heard) && p.ID == c.heard[next].Server.ID {
-			if !p.Myself && (!p.Linked || p.Suspected || p.Failed) {
+			if !p.Myself && !p.Reachable() {
 				return false
 			}
 			next++

@@ -35,3 +35,12 @@ func (s *Server) Epoch() int64 {
 func (s *Server) meeting(ip string) bool {
 	return slices.ContainsFunc(s.Peers, func(p Peer) bool { return p.Handshake && p.IP == ip })
 }
+
+// Reachable says that the server has a bus link to the member and does not suspect
+// it. A link that is still being opened, to an address that is gone, counts as one for Valkey.
+func (p Peer) Reachable() bool { return p.Linked && !p.Suspected && !p.Failed }
+
+// Holds says that the slot is the member's.
+func (p Peer) Holds(slot int) bool {
+	return slices.ContainsFunc(p.Slots, func(r SlotRange) bool { return r.From <= slot && slot <= r.To })
+}

@@ -219,7 +219,7 @@ type SlotMigration struct {
 }
 
 // Open says that the job has not ended.
-func (m *SlotMigration) Open() bool {
+func (m SlotMigration) Open() bool {
 	return m.State != "success" && m.State != "failed" && m.State != "cancelled"
 }
 

@@ -10,6 +10,7 @@ import (
 	valkeygo "github.com/valkey-io/valkey-go"
 
 	"valkey.gomomento.com/operator/engine"
+	"valkey.gomomento.com/operator/engine/replies"
 )
 
 // revisionUser is the user nobody can log in as whose password hash is the revision of the ACL file it came with.
@@ -17,6 +18,9 @@ const revisionUser = "_momento_revision"
 
 // nodeTimeout is asked for whether or not a node's spec records it: a bootstrap changes it live.
 const nodeTimeout = "cluster-node-timeout"
+
+// idLength is how long a node id is.
+const idLength = 40
 
 // secrets are the directives whose values are passwords. They are not among the settings of a Snapshot, so that
 // no plan or log made from one can show them.
@@ -115,9 +119,12 @@ func read(r valkeygo.ValkeyResult, s *engine.Server, parse func(string, *engine.
 
 // takePeers reads CLUSTER NODES: the peers, and of the server itself what its own line says.
 func takePeers(text string, s *engine.Server) error {
-	peers, marks, err := parseNodes(text)
+	peers, marks, err := replies.Nodes(text)
 	if err != nil {
 		return err
+	}
+	if i := slices.IndexFunc(peers, func(p engine.Peer) bool { return len(p.ID) != idLength }); i >= 0 {
+		return fmt.Errorf("read CLUSTER NODES: %q is no node id", peers[i].ID)
 	}
 	i := slices.IndexFunc(peers, func(p engine.Peer) bool { return p.Myself })
 	if i < 0 {

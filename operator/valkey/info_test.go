@@ -1,6 +1,8 @@
 package valkey
 
 import (
+	"os"
+	"path/filepath"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -8,6 +10,18 @@ import (
 
 	"valkey.gomomento.com/operator/engine"
 )
+
+// captured are the releases whose real replies are in testdata: of a primary and its replica, and of one among a minority.
+var captured = []string{"9.1", "8.1", "8.0"}
+
+func replyText(t testing.TB, version, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join("testdata", version, name+".txt"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
 
 func TestRealRepliesToInfoAreRead(t *testing.T) {
 	const limit = 100 << 20

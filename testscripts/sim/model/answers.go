@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 
@@ -130,13 +131,16 @@ func (s *Server) clusterInfo() string {
 	return fmt.Sprintf("cluster_state:%s\r\ncluster_current_epoch:%d\r\n", state, s.current)
 }
 
+// jobText is the answer to CLUSTER GETSLOTMIGRATIONS, an element a line.
 func (s *Server) jobText() string {
-	var b strings.Builder
+	var elements []string
 	for _, j := range s.newestFirst() {
-		fmt.Fprintf(&b, "name\n%s\noperation\n%s\nslot_ranges\n%s\ntarget_node\n%s\nsource_node\n%s\nstate\n%s\nmessage\n%s\n",
-			j.name, j.operation(s), strings.TrimSpace(slotText(j.ranges)), j.target.ID, j.source.ID, j.state, j.message)
+		elements = append(elements,
+			"name", j.name, "operation", j.operation(s), "slot_ranges", strings.TrimSpace(slotText(j.ranges)),
+			"target_node", j.target.ID, "source_node", j.source.ID, "last_update_time", strconv.FormatInt(j.updated.Unix(), 10),
+			"state", j.state, "message", j.message)
 	}
-	return b.String()
+	return strings.Join(elements, "\n")
 }
 
 // look is all that a Snapshot holds of the server.

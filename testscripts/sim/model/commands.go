@@ -268,5 +268,8 @@ func (s *Server) reply(operator string, command []string) (actions.Reply, error)
 	if err != nil {
 		return actions.Reply{Err: err}, nil
 	}
+	if text == "" {
+		return actions.Reply{}, nil // An array without elements has no lines.
+	}
 	return actions.Reply{Text: text, Items: strings.Split(text, "\n")}, nil
 }

@@ -1,4 +1,6 @@
-package valkey
+// Package replies reads what servers reply to CLUSTER NODES and to CLUSTER GETSLOTMIGRATIONS. Who observes and who acts
+// both read it here, so that they cannot take the same reply for two things. It speaks to no server and decides nothing.
+package replies
 
 import (
 	"cmp"
@@ -8,20 +10,15 @@ import (
 	"strings"
 
 	"valkey.gomomento.com/operator/engine"
+	"valkey.gomomento.com/operator/engine/topology"
 )
 
-// slotCount is how many slots every Valkey cluster has.
-const slotCount = 16384
-
-// idLength is how long a node id is.
-const idLength = 40
-
-// parseNodes reads the reply to CLUSTER NODES, one member a line:
+// Nodes reads the reply to CLUSTER NODES, one member a line:
 //
 //	id ip:port@bus[,hostname[,name=value…]] flags primary ping-sent pong-received epoch link-state slot…
 //
-// The peers are sorted by id. The marks are of the server that was asked.
-func parseNodes(text string) ([]engine.Peer, []engine.SlotMark, error) {
+// The peers are sorted by id, the marks by slot. The marks are of the server that was asked.
+func Nodes(text string) ([]engine.Peer, []engine.SlotMark, error) {
 	var peers []engine.Peer
 	var marks []engine.SlotMark
 	for line := range strings.Lines(text) {
@@ -47,9 +44,6 @@ func parsePeer(fields []string) (engine.Peer, error) {
 		return engine.Peer{}, fmt.Errorf("%d fields instead of 8 or more", len(fields))
 	}
 	p := engine.Peer{ID: fields[0], IP: peerIP(fields[1]), Linked: fields[7] == "connected"}
-	if len(p.ID) != idLength {
-		return p, fmt.Errorf("node id of %d characters", len(p.ID))
-	}
 	for flag := range strings.SplitSeq(fields[2], ",") {
 		setFlag(&p, flag)
 	}
@@ -114,6 +108,38 @@ func parseSlots(fields []string) ([]engine.SlotRange, error) {
 	return ranges, nil
 }
 
+// parseMarks reads the slots on the move, which only a server's own line names: [93->-id] is on its way to id,
+// [77-<-id] is expected from it.
+func parseMarks(fields []string) ([]engine.SlotMark, error) {
+	var marks []engine.SlotMark
+	for _, field := range fields {
+		inner, marked := strings.CutPrefix(field, "[")
+		if !marked {
+			continue
+		}
+		m, err := parseMark(strings.TrimSuffix(inner, "]"))
+		if err != nil {
+			return nil, err
+		}
+		marks = append(marks, m)
+	}
+	slices.SortFunc(marks, func(a, b engine.SlotMark) int { return cmp.Compare(a.Slot, b.Slot) })
+	return marks, nil
+}
+
+func parseMark(text string) (engine.SlotMark, error) {
+	slot, peer, found := strings.Cut(text, "->-")
+	importing := !found
+	if importing {
+		slot, peer, found = strings.Cut(text, "-<-")
+	}
+	if !found || peer == "" {
+		return engine.SlotMark{}, fmt.Errorf("slot on the move [%s]", text)
+	}
+	r, err := parseRange(slot)
+	return engine.SlotMark{Slot: r.From, Importing: importing, PeerID: peer}, err
+}
+
 func parseRange(field string) (engine.SlotRange, error) {
 	first, last, ranged := strings.Cut(field, "-")
 	if !ranged {
@@ -127,7 +153,7 @@ func parseRange(field string) (engine.SlotRange, error) {
 	if err != nil {
 		return engine.SlotRange{}, fmt.Errorf("slot: %w", err)
 	}
-	if from < 0 || to < from || to >= slotCount {
+	if from < 0 || to < from || to >= topology.SlotCount {
 		return engine.SlotRange{}, fmt.Errorf("slots %s out of range", field)
 	}
 	return engine.SlotRange{From: from, To: to}, nil

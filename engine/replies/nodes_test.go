@@ -1,4 +1,4 @@
-package valkey
+package replies_test
 
 import (
 	"os"
@@ -10,19 +10,23 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"valkey.gomomento.com/operator/engine"
+	"valkey.gomomento.com/operator/engine/replies"
+	"valkey.gomomento.com/operator/engine/topology"
 )
 
-// captured are the releases whose real replies are in testdata: three primaries of which the first has a replica, a
-// slot on the move and met an address where nobody is; then one primary dies, then a second.
-var captured = []string{"9.1", "8.1", "8.0"}
-
-func replyText(t testing.TB, version, name string) string {
+// captures are real replies to CLUSTER NODES by release: of three primaries of which the first has a replica, a slot on
+// the move and met an address where nobody is; then one primary dies, then a second.
+func captures(t testing.TB, name string) map[string]string {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("testdata", version, name+".txt"))
-	if err != nil {
-		t.Fatal(err)
+	texts := map[string]string{}
+	for _, version := range []string{"9.1", "8.1", "8.0"} {
+		text, err := os.ReadFile(filepath.Join("testdata", version, name+".txt"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		texts[version] = string(text)
 	}
-	return string(text)
+	return texts
 }
 
 // byIP are the peers with the last number of their address, ids left out since every capture has others.
@@ -62,9 +66,9 @@ func TestRealRepliesToClusterNodesAreRead(t *testing.T) {
 			"4": {Role: engine.Replica, PrimaryID: "1", Epoch: 1, Linked: true},
 		},
 	}
-	for _, version := range captured {
-		for name, peers := range want {
-			got, _, err := parseNodes(replyText(t, version, name))
+	for name, peers := range want {
+		for version, text := range captures(t, name) {
+			got, _, err := replies.Nodes(text)
 			if err != nil {
 				t.Errorf("%s %s: %v", version, name, err)
 				continue
@@ -116,7 +120,7 @@ func TestLinesOfClusterNodesThatAreSeldomSeen(t *testing.T) {
 		},
 	}
 	for name, c := range cases {
-		got, _, err := parseNodes(c.line + "\n")
+		got, _, err := replies.Nodes(c.line + "\n")
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
 			continue
@@ -130,7 +134,6 @@ func TestLinesOfClusterNodesThatAreSeldomSeen(t *testing.T) {
 func TestWhatIsNotUnderstoodIsAnError(t *testing.T) {
 	for name, line := range map[string]string{
 		"too few fields":       idA + " 10.0.0.1:6379@16379 master - 0 0 1",
-		"no node id":           "abc 10.0.0.1:6379@16379 master - 0 0 1 connected",
 		"an epoch of letters":  idA + " 10.0.0.1:6379@16379 master - 0 0 one connected",
 		"a slot of letters":    idA + " 10.0.0.1:6379@16379 master - 0 0 1 connected five",
 		"a slot too many":      idA + " 10.0.0.1:6379@16379 master - 0 0 1 connected 0-16384",
@@ -140,20 +143,20 @@ func TestWhatIsNotUnderstoodIsAnError(t *testing.T) {
 		"a mark with no arrow": idA + " 10.0.0.1:6379@16379 myself,master - 0 0 1 connected [93]",
 		"a mark of no slot":    idA + " 10.0.0.1:6379@16379 myself,master - 0 0 1 connected [x->-" + idB + "]",
 	} {
-		if peers, _, err := parseNodes(line); err == nil {
+		if peers, _, err := replies.Nodes(line); err == nil {
 			t.Errorf("%s: read as %v", name, peers)
 		}
 	}
 }
 
 func FuzzClusterNodes(f *testing.F) {
-	for _, version := range captured {
-		for _, name := range []string{"nodes-primary", "nodes-replica", "nodes-failed", "nodes-minority"} {
-			f.Add(replyText(f, version, name))
+	for _, name := range []string{"nodes-primary", "nodes-replica", "nodes-failed", "nodes-minority"} {
+		for _, text := range captures(f, name) {
+			f.Add(text)
 		}
 	}
 	f.Fuzz(func(t *testing.T, text string) {
-		peers, _, err := parseNodes(text)
+		peers, _, err := replies.Nodes(text)
 		if err != nil {
 			return
 		}
@@ -162,7 +165,7 @@ func FuzzClusterNodes(f *testing.F) {
 		}
 		for _, p := range peers {
 			for _, r := range p.Slots {
-				if r.From < 0 || r.To < r.From || r.To >= slotCount {
+				if r.From < 0 || r.To < r.From || r.To >= topology.SlotCount {
 					t.Errorf("%s holds %v", p.ID, r)
 				}
 			}
