@@ -8,15 +8,6 @@ import (
 	"strings"
 )
 
-// PodProcess finds a process of the pod with that UID below root; false when it has none.
-func PodProcess(root, uid string) (int, bool, error) {
-	pids, err := PodProcesses(root, uid)
-	if err != nil || len(pids) == 0 {
-		return 0, false, err
-	}
-	return pids[0], true, nil
-}
-
 // PodProcesses finds the processes of the pod with that UID below root, some of them more than once.
 func PodProcesses(root, uid string) ([]int, error) {
 	hierarchies, err := allHierarchies()

@@ -66,23 +66,36 @@ func (c Cluster) Exec(name string, command []string) error {
 // ExecPod runs a command of the node's in the network namespace of a pod: its packet filter can be changed, though nothing
 // in the pod may or could.
 func (c Cluster) ExecPod(ctx context.Context, namespace, name string, command []string) error {
-	client, err := kube.New(c.Layout)
+	machine, processes, err := c.insidePod(ctx, namespace, name)
 	if err != nil {
 		return err
+	}
+	return c.enter(namespaces{machine: machine, network: processes[0]}, os.Stdin, os.Stdout, command)
+}
+
+// insidePod finds the process of the machine that a pod runs on, and the pod's own, of which there is at least one. All
+// are pids of the host.
+func (c Cluster) insidePod(ctx context.Context, namespace, name string) (machine int, processes []int, err error) {
+	client, err := kube.New(c.Layout)
+	if err != nil {
+		return 0, nil, err
 	}
 	pod, err := client.Pod(ctx, namespace, name)
 	if err != nil {
-		return err
+		return 0, nil, err
 	}
 	entry, err := c.living(pod.Node)
 	if err != nil {
-		return err
+		return 0, nil, err
 	}
-	process, found, err := cgroup.PodProcess(filepath.Join(c.Layout.CgroupRoot(), pod.Node), pod.UID)
-	if err != nil || !found {
-		return fmt.Errorf("find a process of pod %s/%s: %w", namespace, name, err)
+	processes, err = cgroup.PodProcesses(filepath.Join(c.Layout.CgroupRoot(), pod.Node), pod.UID)
+	if err == nil && len(processes) == 0 {
+		err = errors.New("there are none: wait until it runs")
 	}
-	return c.enter(namespaces{machine: entry.PID, network: process}, os.Stdin, os.Stdout, command)
+	if err != nil {
+		return 0, nil, fmt.Errorf("find the processes of pod %s/%s on %s: %w", namespace, name, pod.Node, err)
+	}
+	return entry.PID, processes, nil
 }
 
 // namespaces says whose namespaces a command is to run in, by pids.

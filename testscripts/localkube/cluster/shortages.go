@@ -11,8 +11,6 @@ import (
 
 	"golang.org/x/sys/unix"
 
-	"valkey.gomomento.com/operator/testscripts/localkube/cgroup"
-	"valkey.gomomento.com/operator/testscripts/localkube/kube"
 	"valkey.gomomento.com/operator/testscripts/localkube/layout"
 	"valkey.gomomento.com/operator/testscripts/localkube/machine"
 )
@@ -35,15 +33,7 @@ func (c Cluster) LimitAddresses(count int) error {
 // FillDisk puts a full file system over a directory of the pod's container, in which something is mounted already.
 // The host's own disk keeps its room.
 func (c Cluster) FillDisk(ctx context.Context, namespace, name, dir string) error {
-	client, err := kube.New(c.Layout)
-	if err != nil {
-		return err
-	}
-	pod, err := client.Pod(ctx, namespace, name)
-	if err != nil {
-		return err
-	}
-	pids, err := cgroup.PodProcesses(filepath.Join(c.Layout.CgroupRoot(), pod.Node), pod.UID)
+	_, pids, err := c.insidePod(ctx, namespace, name)
 	if err != nil {
 		return err
 	}

@@ -11,9 +11,15 @@ import (
 // networkFile is the network configuration of a node's pods, which containerd reads again when it changes.
 const networkFile = "10-bridge.conflist"
 
+// mostAddresses is how many addresses a node's pods can have: .2 to .254 of a /24.
+const mostAddresses = 253
+
 // LimitAddresses leaves a running node's pods the first count addresses of their network; 0 gives all of them back. The
 // bridge has the first one.
 func LimitAddresses(c Config, count int) error {
+	if count < 0 || count > mostAddresses {
+		return fmt.Errorf("%d addresses: a node can have 1 to %d, and 0 gives all of them back", count, mostAddresses)
+	}
 	network, err := netip.ParsePrefix(c.Layout.NodePodNetwork(c.Index))
 	if err != nil {
 		return err
@@ -27,11 +33,11 @@ func LimitAddresses(c Config, count int) error {
 	if err := json.Unmarshal(text, &list); err != nil {
 		return fmt.Errorf("read %s: %w", path, err)
 	}
-	bridge, ok := list["plugins"].([]any)[0].(map[string]any)
-	if !ok {
-		return fmt.Errorf("%s has no bridge", path)
+	ipam, found := bridgeAddresses(list)
+	if !found {
+		return fmt.Errorf("%s: its first plugin gives out no addresses", path)
 	}
-	bridge["ipam"].(map[string]any)["ranges"] = [][]map[string]string{{addressRange(network, count)}}
+	ipam["ranges"] = [][]map[string]string{{addressRange(network, count)}}
 	changed, err := json.MarshalIndent(list, "", "  ")
 	if err != nil {
 		return err
@@ -41,6 +47,17 @@ func LimitAddresses(c Config, count int) error {
 		return err
 	}
 	return os.Rename(path+".new", path)
+}
+
+// bridgeAddresses is the part of a network configuration that says which addresses the bridge gives out.
+func bridgeAddresses(list map[string]any) (ipam map[string]any, found bool) {
+	plugins, _ := list["plugins"].([]any)
+	if len(plugins) == 0 {
+		return nil, false
+	}
+	bridge, _ := plugins[0].(map[string]any)
+	ipam, found = bridge["ipam"].(map[string]any)
+	return ipam, found
 }
 
 func addressRange(network netip.Prefix, count int) map[string]string {

@@ -19,6 +19,11 @@ func TestLimitAddresses(t *testing.T) {
 		t.Fatal(err)
 	}
 	path := filepath.Join(c.Layout.Machine(c.Name), "cni", networkFile)
+	for _, count := range []int{-1, mostAddresses + 1} {
+		if err := LimitAddresses(c, count); err == nil {
+			t.Errorf("%d addresses were given out", count)
+		}
+	}
 	for count, want := range map[int]string{
 		7: `[[{"rangeEnd":"10.244.2.8","rangeStart":"10.244.2.2","subnet":"10.244.2.0/24"}]]`,
 		0: `[[{"subnet":"10.244.2.0/24"}]]`,
