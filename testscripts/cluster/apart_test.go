@@ -8,6 +8,8 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"valkey.gomomento.com/operator/actions/objects"
 )
 
 // cmdApart checks that a zone may be lost without a shard losing more than one of its copies.
@@ -35,7 +37,7 @@ func (s *suite) apart(ctx context.Context, key client.ObjectKey) error {
 	var faults []error
 	taken := map[[2]string]string{}
 	for _, p := range pods {
-		place := [2]string{p.Labels[labelShard], zones[p.Spec.NodeName]}
+		place := [2]string{p.Labels[objects.LabelShard], zones[p.Spec.NodeName]}
 		if other := taken[place]; other != "" {
 			faults = append(faults, fmt.Errorf("%s and %s of shard %s are both in zone %q", other, p.Name, place[0], place[1]))
 		}

@@ -18,15 +18,18 @@ import (
 // Pods go on reaching each other.
 func cmdBlackhole(ts *testscript.TestScript, _ bool, args []string) {
 	s := in(ts)
-	mend, err := s.blackhole(client.ObjectKey{Namespace: s.ns, Name: args[0]})
+	mend, err := s.blackhole(s.key(args[0]))
 	ts.Check(err)
-	ts.Defer(mend)
+	ts.Defer(func() { ts.Check(mend()) })
 }
 
-func (s *suite) blackhole(key client.ObjectKey) (mend func(), err error) {
-	return s.cutOff(key, func(ctx context.Context, cut bool, ip string) error {
-		change := map[bool]string{true: "replace", false: "del"}[cut]
-		return ip4(ctx, "route", change, "blackhole", ip+"/32")
+func (s *suite) blackhole(key client.ObjectKey) (mend func() error, err error) {
+	return s.cutOff(key, func(cut bool, ip string) []string {
+		change := "del"
+		if cut {
+			change = "replace" // a run that was killed may have left one
+		}
+		return []string{"route", change, "blackhole", ip + "/32"}
 	})
 }
 
@@ -41,15 +44,19 @@ func (s *scenario) blindOperator(ts *testscript.TestScript, args []string) error
 	}
 	s.disturbed = time.Now()
 	user := fmt.Sprintf("%d-%d", operatorUID, operatorUID)
-	mend, err := s.cutOff(s.key(args[0]), func(ctx context.Context, cut bool, ip string) error {
-		change := map[bool]string{true: "add", false: "del"}[cut]
-		return ip4(ctx, "rule", change, "to", ip+"/32", "uidrange", user, "blackhole")
+	mend, err := s.cutOff(s.key(args[0]), func(cut bool, ip string) []string {
+		change := "del"
+		if cut {
+			change = "add"
+		}
+		return []string{"rule", change, "to", ip + "/32", "uidrange", user, "blackhole"}
 	})
 	if err != nil {
 		return err
 	}
-	s.sight = sync.OnceFunc(mend)
-	ts.Defer(s.sight)
+	s.sight = sync.OnceValue(mend)
+	sight := s.sight
+	ts.Defer(func() { ts.Check(sight()) })
 	return nil
 }
 
@@ -59,27 +66,28 @@ func (s *scenario) sightOperator() error {
 		return errors.New("operator: sighted, after blind")
 	}
 	s.disturbed = time.Now()
-	s.sight()
+	sight := s.sight
 	s.sight = nil
-	return nil
+	return sight()
 }
 
-// cutOff cuts the cluster's Pods off in some way, those still to come included, until mend is called.
-func (s *suite) cutOff(key client.ObjectKey, change func(ctx context.Context, cut bool, ip string) error) (mend func(), err error) {
+// cutOff cuts the cluster's Pods off, those still to come included, until mend is called, which says what of it went
+// wrong. The words are what iproute2 is told of one address.
+func (s *suite) cutOff(key client.ObjectKey, words func(cut bool, ip string) []string) (mend func() error, err error) {
 	ctx, cancel := context.WithCancel(context.Background())
-	events, err := s.kube.Watch(ctx, &corev1.PodList{}, client.InNamespace(key.Namespace),
-		client.MatchingLabels{"app.kubernetes.io/instance": key.Name})
+	events, err := s.kube.Watch(ctx, &corev1.PodList{}, of(key)...)
 	if err != nil {
 		cancel()
 		return nil, err
 	}
-	var cutting sync.WaitGroup
-	cut := map[string]bool{}
-	changed := func(ctx context.Context, how bool, ip string) {
-		if err := change(ctx, how, ip); err != nil {
-			fmt.Fprintln(os.Stderr, err)
+	var faults []error
+	change := func(cut bool, ip string) {
+		if _, err := command(ctx, "/", "ip", words(cut, ip)...); err != nil {
+			faults = append(faults, err)
 		}
 	}
+	var cutting sync.WaitGroup
+	cut := map[string]bool{}
 	cutting.Go(func() {
 		for event := range events.ResultChan() {
 			pod, ok := event.Object.(*corev1.Pod)
@@ -87,21 +95,16 @@ func (s *suite) cutOff(key client.ObjectKey, change func(ctx context.Context, cu
 				continue
 			}
 			cut[pod.Status.PodIP] = true
-			changed(ctx, true, pod.Status.PodIP)
+			change(true, pod.Status.PodIP)
 		}
 	})
-	return func() {
+	return func() error {
+		defer cancel()
 		events.Stop()
 		cutting.Wait()
-		cancel()
 		for ip := range cut {
-			changed(context.Background(), false, ip)
+			change(false, ip)
 		}
+		return errors.Join(faults...)
 	}, nil
-}
-
-// ip4 runs ip of iproute2.
-func ip4(ctx context.Context, args ...string) error {
-	_, err := command(ctx, "/", "ip", args...)
-	return err
 }

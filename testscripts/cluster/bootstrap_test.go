@@ -218,7 +218,7 @@ func TestTenClustersAtOnce(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	t.Cleanup(mend)
+	t.Cleanup(func() { check(t, mend()) })
 	for _, c := range all[1:] {
 		if err := shared.waitAvailable(t.Context(), manyClustersLimit-time.Since(start), client.ObjectKeyFromObject(c)); err != nil {
 			t.Error(err)

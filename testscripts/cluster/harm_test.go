@@ -2,6 +2,7 @@ package cluster
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -12,12 +13,14 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/valkey-io/valkey-go"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-)
 
-const labelShard = "valkey.gomomento.com/shard-index"
+	"valkey.gomomento.com/operator/actions/objects"
+	"valkey.gomomento.com/operator/engine"
+)
 
 // cmdCrash ends a server as a crash would.
 func cmdCrash(ts *testscript.TestScript, _ bool, args []string) {
@@ -84,34 +87,28 @@ func cmdDelete(ts *testscript.TestScript, _ bool, args []string) {
 // find is the Pod of the primary, or of the first replica by name, of a shard by its index. The servers are asked: an
 // object's status may be a moment behind.
 func (s *suite) find(ctx context.Context, key client.ObjectKey, role, shard string) (*corev1.Pod, error) {
-	pods, err := s.pods(ctx, key, labelShard, shard)
+	pods, err := s.pods(ctx, key, objects.LabelShard, shard)
 	if err != nil {
 		return nil, err
 	}
-	flag, known := map[string]string{"primary": "myself,master", "replica": "myself,slave"}[role]
+	wanted, known := map[string]engine.Role{"primary": engine.Primary, "replica": engine.Replica}[role]
 	if !known {
 		return nil, fmt.Errorf("%s is no role: primary or replica", role)
 	}
-	password, err := s.operatorPassword(ctx, key)
-	if err != nil {
-		return nil, err
-	}
-	secret, err := s.tlsSecret(ctx, key)
-	if err != nil {
-		return nil, err
-	}
 	slices.SortFunc(pods, func(a, b corev1.Pod) int { return strings.Compare(a.Name, b.Name) })
-	for _, pod := range pods {
-		trust, err := s.tlsConfig(ctx, key, secret, pod.Name)
-		if err != nil {
-			return nil, err
+	var silences error
+	for i := range pods {
+		var m member
+		err := s.atServer(ctx, key, &pods[i], func(c valkey.Client) (err error) {
+			m, err = describe(ctx, c)
+			return err
+		})
+		if err == nil && m.self().Role == wanted {
+			return &pods[i], nil
 		}
-		m, err := ask(ctx, pod.Status.PodIP+":6379", password, trust)
-		if err == nil && strings.Contains(strings.Join(m.lines, "\n"), flag) {
-			return &pod, nil
-		}
+		silences = errors.Join(silences, err)
 	}
-	return nil, fmt.Errorf("no %s of shard %s answers among %d Pods", role, shard, len(pods))
+	return nil, errors.Join(fmt.Errorf("no %s of shard %s answers among %d Pods", role, shard, len(pods)), silences)
 }
 
 // signalServer sends a signal to the server's process. On localkube every container's processes are this machine's;

@@ -22,7 +22,7 @@ const bootLimit = 2 * time.Minute
 // remedies are what takes a machine's trouble back, both in localkube's words.
 var remedies = map[string]string{"crash": "boot", "partition": "heal"}
 
-// cmdMachine cuts the power or the network of the Kubernetes node that a server runs on, and gives it back: at the end of
+// cmdMachine cuts the power or the network of a Kubernetes node that one primary runs on, and gives it back: at the end of
 // the scenario at the latest. Only localkube can do that.
 func cmdMachine(ts *testscript.TestScript, _ bool, args []string) {
 	s := in(ts)
@@ -63,7 +63,7 @@ func (s *suite) lonePrimary(ctx context.Context, key client.ObjectKey) (*corev1.
 			return leads[machine][0], nil
 		}
 	}
-	return nil, fmt.Errorf("no machine has one primary: %v", slices.Collect(maps.Keys(leads)))
+	return nil, fmt.Errorf("every machine of %v has two primaries or more", slices.Sorted(maps.Keys(leads)))
 }
 
 // mendMachine does nothing when no machine is in trouble.

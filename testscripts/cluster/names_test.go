@@ -2,7 +2,6 @@ package cluster
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"maps"
@@ -108,10 +107,7 @@ func (w *nameWatch) follow(ctx context.Context, pod *corev1.Pod) {
 	if err != nil {
 		return
 	}
-	c, err := valkey.NewClient(valkey.ClientOption{
-		InitAddress: []string{net.JoinHostPort(pod.Status.PodIP, "6379")}, Username: "_momento_operator", Password: password,
-		ForceSingleClient: true, DisableCache: true, AlwaysRESP2: true, TLSConfig: trust,
-	})
+	c, err := asOperator(pod, password, trust)
 	if err != nil {
 		return
 	}
@@ -125,19 +121,6 @@ func (w *nameWatch) follow(ctx context.Context, pod *corev1.Pod) {
 			w.look(ctx, name)
 		}
 	}
-}
-
-// trust is what a connection to the Pod needs.
-func (s *suite) trust(ctx context.Context, key client.ObjectKey, pod string) (trust *tls.Config, password string, err error) {
-	secret, err := s.tlsSecret(ctx, key)
-	if err != nil {
-		return nil, "", err
-	}
-	if trust, err = s.tlsConfig(ctx, key, secret, pod); err != nil {
-		return nil, "", err
-	}
-	password, err = s.operatorPassword(ctx, key)
-	return trust, password, err
 }
 
 // announced are the hosts of CLUSTER SLOTS, each as often as it is named.

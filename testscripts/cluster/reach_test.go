@@ -15,6 +15,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"valkey.gomomento.com/operator/actions/objects"
 	"valkey.gomomento.com/operator/cue/api/v1alpha1"
 	"valkey.gomomento.com/operator/testscripts/copies"
 	"valkey.gomomento.com/operator/testscripts/traffic"
@@ -42,14 +43,19 @@ func options(ts *testscript.TestScript, args []string, known ...string) (words [
 	return words, values
 }
 
-// pods are the cluster's Pods that have an address, those of one shard when selectors say so.
-func (s *suite) pods(ctx context.Context, key client.ObjectKey, labels ...string) ([]corev1.Pod, error) {
-	match := client.MatchingLabels{"app.kubernetes.io/instance": key.Name}
+// of are the options to list what belongs to the cluster, with these labels and their values besides.
+func of(key client.ObjectKey, labels ...string) []client.ListOption {
+	match := client.MatchingLabels{objects.LabelInstance: key.Name}
 	for i := 0; i+1 < len(labels); i += 2 {
 		match[labels[i]] = labels[i+1]
 	}
+	return []client.ListOption{client.InNamespace(key.Namespace), match}
+}
+
+// pods are the cluster's Pods that have an address, those of one shard when selectors say so.
+func (s *suite) pods(ctx context.Context, key client.ObjectKey, labels ...string) ([]corev1.Pod, error) {
 	var pods corev1.PodList
-	if err := s.kube.List(ctx, &pods, client.InNamespace(key.Namespace), match); err != nil {
+	if err := s.kube.List(ctx, &pods, of(key, labels...)...); err != nil {
 		return nil, err
 	}
 	return slices.DeleteFunc(pods.Items, func(p corev1.Pod) bool {
@@ -136,8 +142,8 @@ func (s *suite) anyPod(ctx context.Context, key client.ObjectKey, port string) (
 // operatorPassword is that of _momento_operator.
 func (s *suite) operatorPassword(ctx context.Context, key client.ObjectKey) (string, error) {
 	var auth corev1.Secret
-	err := s.kube.Get(ctx, client.ObjectKey{Namespace: key.Namespace, Name: key.Name + "-operator-auth"}, &auth)
-	return string(auth.Data["operator-password"]), err
+	err := s.kube.Get(ctx, client.ObjectKey{Namespace: key.Namespace, Name: objects.AuthName(key.Name)}, &auth)
+	return string(auth.Data[objects.OperatorPasswordKey]), err
 }
 
 // podsAge is how old a list of Pods may be: the API server is not to be asked ten times a second.

@@ -3,7 +3,7 @@ package cluster
 import (
 	"context"
 	"fmt"
-	"strings"
+	"strconv"
 	"testing"
 	"time"
 
@@ -11,6 +11,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"valkey.gomomento.com/operator/cue/api/v1alpha1"
+	"valkey.gomomento.com/operator/engine"
+	"valkey.gomomento.com/operator/engine/replies"
 	"valkey.gomomento.com/operator/testscripts/traffic"
 )
 
@@ -80,11 +82,11 @@ func scale(t testing.TB, key client.ObjectKey, shards int32) time.Duration {
 	return since.Sub(start)
 }
 
-// An owner is a primary with the slots it says it has, "0-5460" each, and a connection to it.
+// An owner is a primary with the slots it says it has, and a connection to it.
 type owner struct {
 	id     string
 	shard  string
-	slots  []string
+	slots  []engine.SlotRange
 	client valkey.Client
 }
 
@@ -95,12 +97,12 @@ func moveBare(t testing.TB, key client.ObjectKey) time.Duration {
 	last, others := all[len(all)-1], all[:len(all)-1]
 	// Whose they were the last shard does not tell: each of its ranges goes to one of the others.
 	for i, slots := range last.slots {
-		last.migrate(t, []string{slots}, others[i%len(others)])
+		last.migrate(t, slots, others[i%len(others)])
 		last.await(t, len(last.slots)-i-1)
 	}
 	start := time.Now()
 	for i, slots := range last.slots {
-		others[i%len(others)].migrate(t, []string{slots}, last)
+		others[i%len(others)].migrate(t, slots, last)
 	}
 	last.await(t, len(last.slots))
 	return time.Since(start)
@@ -117,10 +119,7 @@ func owners(t testing.TB, key client.ObjectKey) []owner {
 		if err != nil {
 			break
 		}
-		c, err := valkey.NewClient(valkey.ClientOption{
-			InitAddress: []string{pod.Status.PodIP + ":6379"}, Username: operatorUser, Password: password,
-			ForceSingleClient: true, DisableCache: true, AlwaysRESP2: true,
-		})
+		c, err := asOperator(pod, password, nil)
 		check(t, err)
 		t.Cleanup(c.Close)
 		o := owner{shard: fmt.Sprint(shard), client: c}
@@ -131,30 +130,22 @@ func owners(t testing.TB, key client.ObjectKey) []owner {
 }
 
 // ask is who the primary is and which ranges of slots it has.
-func (o owner) ask(t testing.TB) (id string, slots []string) {
+func (o owner) ask(t testing.TB) (id string, slots []engine.SlotRange) {
 	t.Helper()
 	text, err := o.client.Do(context.Background(), o.client.B().Arbitrary("CLUSTER", "NODES").Build()).ToString()
 	check(t, err)
-	for line := range strings.Lines(text) {
-		if f := strings.Fields(line); strings.Contains(line, "myself") {
-			return f[0], f[8:]
-		}
+	peers, _, err := replies.Nodes(text)
+	check(t, err)
+	self := myself(peers)
+	if self.ID == "" {
+		t.Fatalf("shard %s does not know itself:\n%s", o.shard, text)
 	}
-	t.Fatalf("shard %s does not know itself:\n%s", o.shard, text)
-	return "", nil
+	return self.ID, self.Slots
 }
 
-func (o owner) migrate(t testing.TB, slots []string, to owner) {
+func (o owner) migrate(t testing.TB, slots engine.SlotRange, to owner) {
 	t.Helper()
-	words := []string{"CLUSTER", "MIGRATESLOTS", "SLOTSRANGE"}
-	for _, s := range slots {
-		first, last, found := strings.Cut(s, "-")
-		if !found {
-			last = first
-		}
-		words = append(words, first, last)
-	}
-	words = append(words, "NODE", to.id)
+	words := []string{"CLUSTER", "MIGRATESLOTS", "SLOTSRANGE", strconv.Itoa(slots.From), strconv.Itoa(slots.To), "NODE", to.id}
 	check(t, o.client.Do(context.Background(), o.client.B().Arbitrary(words...).Build()).Error())
 }
 

@@ -48,7 +48,7 @@ type scenario struct {
 	// parted is when servers or a machine were last cut off.
 	parted time.Time
 	// sight gives the operator its sight back; nil while it has it.
-	sight func()
+	sight func() error
 	// severed are the Pods that sever has cut off.
 	severed []corev1.Pod
 	// found is what was measured since the last record.
@@ -260,8 +260,7 @@ func (s *suite) waitGone(ctx context.Context, limit time.Duration, key client.Ob
 			return err
 		}
 		for _, list := range lists() {
-			if err := s.kube.List(ctx, list, client.InNamespace(key.Namespace),
-				client.MatchingLabels{"app.kubernetes.io/instance": key.Name}); err != nil {
+			if err := s.kube.List(ctx, list, of(key)...); err != nil {
 				return err
 			}
 			if n := meta.LenList(list); n > 0 {

@@ -67,8 +67,7 @@ func (s *suite) served(ctx context.Context, key client.ObjectKey, name string) e
 // recorded says that every node's status names this revision of the certificate.
 func (s *suite) recorded(ctx context.Context, key client.ObjectKey, revision string) error {
 	var nodes v1alpha1.ValkeyNodeList
-	if err := s.kube.List(ctx, &nodes, client.InNamespace(key.Namespace),
-		client.MatchingLabels{"app.kubernetes.io/instance": key.Name}); err != nil {
+	if err := s.kube.List(ctx, &nodes, of(key)...); err != nil {
 		return err
 	}
 	for i := range nodes.Items {

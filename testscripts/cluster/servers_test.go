@@ -2,7 +2,6 @@ package cluster
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"maps"
@@ -15,92 +14,15 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"valkey.gomomento.com/operator/cue/api/v1alpha1"
+	"valkey.gomomento.com/operator/engine"
 )
-
-// A member is one server as it describes itself and all others.
-type member struct {
-	pod   string
-	lines []string // its CLUSTER NODES
-	info  string   // its CLUSTER INFO
-	asked int      // how often it was asked for CLUSTER NODES, this time included
-}
-
-// members asks every server of the cluster, as the operator's user.
-func (s *suite) members(ctx context.Context, key client.ObjectKey) ([]member, error) {
-	var pods corev1.PodList
-	if err := s.kube.List(ctx, &pods, client.InNamespace(key.Namespace),
-		client.MatchingLabels{"app.kubernetes.io/instance": key.Name}); err != nil {
-		return nil, err
-	}
-	var auth corev1.Secret
-	if err := s.kube.Get(ctx, client.ObjectKey{Namespace: key.Namespace, Name: key.Name + "-operator-auth"}, &auth); err != nil {
-		return nil, err
-	}
-	var cluster v1alpha1.ValkeyCluster
-	if err := s.kube.Get(ctx, key, &cluster); err != nil {
-		return nil, err
-	}
-	secret := ""
-	if cluster.Spec.TLS != nil {
-		secret = cluster.Spec.TLS.SecretRef
-	}
-	var out []member
-	for _, pod := range pods.Items {
-		trust, err := s.tlsConfig(ctx, key, secret, pod.Name)
-		if err != nil {
-			return nil, err
-		}
-		m, err := ask(ctx, pod.Status.PodIP+":6379", string(auth.Data["operator-password"]), trust)
-		if err != nil {
-			return nil, fmt.Errorf("ask %s: %w", pod.Name, err)
-		}
-		m.pod = pod.Name
-		out = append(out, m)
-	}
-	return out, nil
-}
-
-func ask(ctx context.Context, address, password string, trust *tls.Config) (member, error) {
-	c, err := valkey.NewClient(valkey.ClientOption{
-		InitAddress: []string{address}, Username: "_momento_operator", Password: password,
-		ForceSingleClient: true, DisableCache: true, AlwaysRESP2: true, TLSConfig: trust,
-	})
-	if err != nil {
-		return member{}, err
-	}
-	defer c.Close()
-	nodes, err := c.Do(ctx, c.B().Arbitrary("CLUSTER", "NODES").Build()).ToString()
-	if err != nil {
-		return member{}, err
-	}
-	info, err := c.Do(ctx, c.B().Arbitrary("CLUSTER", "INFO").Build()).ToString()
-	if err != nil {
-		return member{}, err
-	}
-	stats, err := c.Do(ctx, c.B().Info().Section("commandstats").Build()).ToString()
-	if err != nil {
-		return member{}, err
-	}
-	m := member{lines: strings.Split(strings.TrimSpace(nodes), "\n"), info: info}
-	const calls = "cmdstat_cluster|nodes:calls="
-	for line := range strings.Lines(stats) {
-		if !strings.HasPrefix(line, calls) {
-			continue
-		}
-		if _, err := fmt.Sscanf(line, calls+"%d", &m.asked); err != nil {
-			return member{}, fmt.Errorf("read %q: %w", line, err)
-		}
-	}
-	return m, nil
-}
 
 func cmdFormed(ts *testscript.TestScript, _ bool, args []string) {
 	var shards, replicas int
 	_, err := fmt.Sscanf(args[1], "%dx%d", &shards, &replicas)
 	ts.Check(err)
 	s := in(ts)
-	ts.Check(s.formed(context.Background(), client.ObjectKey{Namespace: s.ns, Name: args[0]}, shards, replicas))
+	ts.Check(s.formed(context.Background(), s.key(args[0]), shards, replicas))
 }
 
 // formed checks on the servers themselves that the cluster is whole: as many
@@ -118,15 +40,18 @@ func (s *suite) formed(ctx context.Context, key client.ObjectKey, shards, replic
 	var faults []error
 	views := map[string]bool{}
 	for _, m := range members {
-		if len(m.lines) != want {
-			faults = append(faults, fmt.Errorf("%s knows %d members, want %d:\n%s", m.pod, len(m.lines), want, strings.Join(m.lines, "\n")))
+		if len(m.peers) != want {
+			faults = append(faults, fmt.Errorf("%s knows %d members, want %d:\n%s", m.pod, len(m.peers), want, m.nodes))
+		}
+		if len(m.marks) > 0 {
+			faults = append(faults, fmt.Errorf("%s has slots on the move: %v", m.pod, m.marks))
 		}
 		for _, line := range []string{"cluster_state:ok", "cluster_slots_assigned:16384", fmt.Sprintf("cluster_size:%d", shards)} {
 			if !strings.Contains(m.info, line) {
 				faults = append(faults, fmt.Errorf("%s does not say %s", m.pod, line))
 			}
 		}
-		view, err := rolesAndSlots(m.lines, shards, replicas)
+		view, err := rolesAndSlots(m.peers, shards, replicas)
 		if err != nil {
 			faults = append(faults, fmt.Errorf("%s: %w", m.pod, err))
 		}
@@ -140,27 +65,21 @@ func (s *suite) formed(ctx context.Context, key client.ObjectKey, shards, replic
 
 // rolesAndSlots reduces a CLUSTER NODES to what all members must agree on, and
 // checks the number of primaries, of replicas each, and that no primary's config epoch is another's.
-func rolesAndSlots(lines []string, shards, replicas int) (string, error) {
+func rolesAndSlots(peers []engine.Peer, shards, replicas int) (string, error) {
 	var view []string
-	epochs, followers, primaries := map[string]int{}, map[string]int{}, 0
-	for _, line := range lines {
-		f := strings.Fields(line)
-		if len(f) < 8 {
-			return "", fmt.Errorf("short line %q", line)
+	epochs, followers, primaries := map[int64]int{}, map[string]int{}, 0
+	for _, p := range peers {
+		view = append(view, fmt.Sprintf("%s %s %s %v", p.ID, p.Role, p.PrimaryID, p.Slots))
+		if !p.Reachable() {
+			return "", fmt.Errorf("no link to %s that nobody doubts", p.ID)
 		}
-		flags := strings.Replace(f[2], "myself,", "", 1)
-		view = append(view, strings.Join(append([]string{f[0], flags, f[3]}, f[8:]...), " "))
-		if f[7] != "connected" {
-			return "", fmt.Errorf("no link to %s", f[0])
-		}
-		if flags == "master" {
+		if p.Role == engine.Primary {
 			primaries++
-			epochs[f[6]]++
+			epochs[p.Epoch]++
 		} else {
-			followers[f[3]]++
+			followers[p.PrimaryID]++
 		}
 	}
-	slices.Sort(view)
 	if primaries != shards || len(epochs) != shards {
 		return "", fmt.Errorf("%d primaries with %d epochs, want %d", primaries, len(epochs), shards)
 	}
@@ -177,8 +96,7 @@ func cmdLogin(ts *testscript.TestScript, neg bool, args []string) {
 	start := time.Now()
 	ts.Check(within(context.Background(), limit(ts, args[0]), func() error {
 		var pods corev1.PodList
-		if err := s.kube.List(context.Background(), &pods, client.InNamespace(s.ns),
-			client.MatchingLabels{"app.kubernetes.io/instance": args[1]}); err != nil {
+		if err := s.kube.List(context.Background(), &pods, of(s.key(args[1]))...); err != nil {
 			return err
 		}
 		if len(pods.Items) == 0 {
@@ -211,7 +129,7 @@ func cmdWrites(ts *testscript.TestScript, _ bool, args []string) {
 	var count int
 	_, err := fmt.Sscanf(args[1], "%d", &count)
 	ts.Check(err)
-	ts.Check(s.writes(context.Background(), client.ObjectKey{Namespace: s.ns, Name: args[0]}, count))
+	ts.Check(s.writes(context.Background(), s.key(args[0]), count))
 }
 
 // writes sets keys through a cluster client and reads each back by value.
@@ -219,8 +137,7 @@ func (s *suite) writes(ctx context.Context, key client.ObjectKey, count int) err
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
 	var pods corev1.PodList
-	if err := s.kube.List(ctx, &pods, client.InNamespace(key.Namespace),
-		client.MatchingLabels{"app.kubernetes.io/instance": key.Name}); err != nil {
+	if err := s.kube.List(ctx, &pods, of(key)...); err != nil {
 		return err
 	}
 	var seeds []string

@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -15,6 +14,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"valkey.gomomento.com/operator/cue/api/v1alpha1"
+	"valkey.gomomento.com/operator/engine"
+	"valkey.gomomento.com/operator/engine/topology"
 )
 
 // quiet is for how long a cluster must have nothing to do before it counts as settled. The kubelet tells of a container
@@ -111,12 +112,12 @@ func evenly(members []member, shards int) error {
 	var faults []error
 	views := map[string]bool{}
 	for _, m := range members {
-		sizes, view, err := shares(m.lines)
-		if err == nil {
-			err = even(sizes, shards)
-		}
-		if err != nil {
+		sizes, view := shares(m.peers)
+		if err := even(sizes, shards); err != nil {
 			faults = append(faults, fmt.Errorf("%s: %w", m.pod, err))
+		}
+		if len(m.marks) > 0 {
+			faults = append(faults, fmt.Errorf("%s has slots on the move: %v", m.pod, m.marks))
 		}
 		views[view] = true
 	}
@@ -126,45 +127,16 @@ func evenly(members []member, shards int) error {
 	return errors.Join(faults...)
 }
 
-// shares reads from a CLUSTER NODES how many slots each primary has, those without any included, and the view of who
-// has which.
-func shares(lines []string) (sizes []int, view string, err error) {
+// shares are how many slots each primary has, those without any included, and the view of who has which.
+func shares(peers []engine.Peer) (sizes []int, view string) {
 	var said []string
-	for _, line := range lines {
-		f := strings.Fields(line)
-		if len(f) < 8 || !strings.Contains(f[2], "master") {
-			continue
+	for _, p := range peers {
+		if p.Role == engine.Primary {
+			sizes = append(sizes, topology.Count(p.Slots))
+			said = append(said, fmt.Sprintf("%s %v", p.ID, p.Slots))
 		}
-		size := 0
-		for _, slots := range f[8:] {
-			if strings.HasPrefix(slots, "[") {
-				return nil, "", fmt.Errorf("%s moves %s", f[0], slots)
-			}
-			n, err := width(slots)
-			if err != nil {
-				return nil, "", err
-			}
-			size += n
-		}
-		sizes = append(sizes, size)
-		said = append(said, f[0]+" "+strings.Join(f[8:], " "))
 	}
-	slices.Sort(said)
-	return sizes, strings.Join(said, "\n"), nil
-}
-
-// width is the number of slots of "7" or "0-5460".
-func width(slots string) (int, error) {
-	first, last, found := strings.Cut(slots, "-")
-	if !found {
-		last = first
-	}
-	from, err := strconv.Atoi(first)
-	if err != nil {
-		return 0, err
-	}
-	to, err := strconv.Atoi(last)
-	return to - from + 1, err
+	return sizes, strings.Join(said, "\n")
 }
 
 func even(sizes []int, shards int) error {
@@ -172,7 +144,7 @@ func even(sizes []int, shards int) error {
 	for _, n := range sizes {
 		sum += n
 	}
-	if len(sizes) != shards || sum != 16384 || slices.Max(sizes)-slices.Min(sizes) > 1 {
+	if len(sizes) != shards || sum != topology.SlotCount || slices.Max(sizes)-slices.Min(sizes) > 1 {
 		return fmt.Errorf("%d primaries have %v slots, want %d with all of them, evenly", len(sizes), sizes, shards)
 	}
 	return nil

@@ -7,19 +7,16 @@ import (
 	"fmt"
 	"os/exec"
 	"path/filepath"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+	"github.com/valkey-io/valkey-go"
 	corev1 "k8s.io/api/core/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"valkey.gomomento.com/operator/engine/topology"
 )
-
-// labelCluster is the label with the name of the cluster that something belongs to.
-const labelCluster = "app.kubernetes.io/instance"
 
 // strayPace is the time between two writes of a stray client, in the words of valkey-cli.
 const strayPace = "0.05"
@@ -35,6 +32,8 @@ type stray struct {
 	writes  int
 	refused int
 	said    string
+	// ended is why the client was not there to the end; nil when it was.
+	ended error
 }
 
 // cmdStray starts a stray client, or ends it with the bar that it has to keep.
@@ -42,43 +41,40 @@ func cmdStray(ts *testscript.TestScript, _ bool, args []string) {
 	s := in(ts)
 	words, bars := options(ts, args, "until")
 	switch {
-	case len(words) > 0 && words[0] != "stop" && s.stray == nil:
-		pod, err := s.besideWhom(context.Background(), words)
+	case len(words) == 2 && words[0] != "stop" && s.stray == nil:
+		key := s.key(words[0])
+		pod, err := s.find(context.Background(), key, "primary", words[1])
 		ts.Check(err)
-		s.stray, err = s.startStray(context.Background(), pod)
+		s.stray, err = s.startStray(context.Background(), key, pod)
 		ts.Check(err)
 		ts.Defer(s.stray.stop)
 		ts.Check(within(context.Background(), answerLimit, s.stray.accepted))
 	case len(words) == 1 && words[0] == "stop" && s.stray != nil && bars["until"] != "":
 		s.stray.stop()
+		ts.Check(s.stray.ended)
 		last := s.stray.taken.Sub(s.parted)
 		ts.Logf("%s took %d writes of the client beside it, the last %s after it was cut off, refused %d, and says %q",
 			s.stray.pod, s.stray.writes, last, s.stray.refused, s.stray.said)
-		if last > limit(ts, bars["until"]) || s.stray.refused == 0 {
-			ts.Fatalf("%s took a write %s after it was cut off, at most %s are allowed, and refused %d",
-				s.stray.pod, last, bars["until"], s.stray.refused)
+		if last > limit(ts, bars["until"]) {
+			ts.Fatalf("%s took a write %s after it was cut off, at most %s are allowed", s.stray.pod, last, bars["until"])
+		}
+		if s.stray.refused == 0 {
+			ts.Fatalf("%s refused no write: nobody saw it cut off", s.stray.pod)
 		}
 	default:
-		ts.Fatalf("stray: CLUSTER [SHARD], then stop until=DURATION")
+		ts.Fatalf("stray: CLUSTER SHARD, then stop until=DURATION")
 	}
 }
 
-// besideWhom is the primary of a cluster's shard, or without a shard the one whose machine the verb machine takes.
-func (s *scenario) besideWhom(ctx context.Context, words []string) (*corev1.Pod, error) {
-	if len(words) == 1 {
-		return s.lonePrimary(ctx, s.key(words[0]))
-	}
-	return s.find(ctx, s.key(words[0]), "primary", words[1])
-}
-
-// startStray starts valkey-cli on the Pod's machine, where there is no shell for the script that it is. It ends when nobody reads what it prints.
-func (s *suite) startStray(ctx context.Context, pod *corev1.Pod) (*stray, error) {
-	key, err := keyOf(ctx, s, pod)
+// startStray starts valkey-cli on the Pod's machine, where there is no shell for the script that it is. It ends when nobody
+// reads what it prints.
+func (s *suite) startStray(ctx context.Context, key client.ObjectKey, pod *corev1.Pod) (*stray, error) {
+	name, err := s.keyIn(ctx, key, pod)
 	if err != nil {
 		return nil, err
 	}
 	cmd := exec.Command(filepath.Join(s.root, "bin", "localkube"), "exec-node", pod.Spec.NodeName, "--",
-		"busybox", "sh", s.valkeyBinary("9.1", "valkey-cli"), "-h", pod.Status.PodIP, "-r", "-1", "-i", strayPace, "SET", key, "stray")
+		"busybox", "sh", s.valkeyBinary("9.1", "valkey-cli"), "-h", pod.Status.PodIP, "-r", "-1", "-i", strayPace, "SET", name, "stray")
 	out, err := cmd.StdoutPipe()
 	if err != nil {
 		return nil, err
@@ -95,12 +91,15 @@ func (s *suite) startStray(ctx context.Context, pod *corev1.Pod) (*stray, error)
 		}
 	})
 	c.stop = sync.OnceFunc(func() {
-		if err := errors.Join(cmd.Process.Kill(), out.Close()); err != nil {
-			c.heard(err.Error())
+		// Who has ended cannot be killed.
+		c.ended = cmd.Process.Kill()
+		if err := out.Close(); err != nil {
+			c.ended = errors.Join(c.ended, err)
 		}
 		reading.Wait()
-		if err := cmd.Wait(); err == nil {
-			c.heard("it ended by itself")
+		var killed *exec.ExitError
+		if err := cmd.Wait(); !errors.As(err, &killed) || killed.ExitCode() >= 0 {
+			c.ended = errors.Join(c.ended, fmt.Errorf("the client beside %s ended by itself (%v) and said %q", c.pod, err, c.said))
 		}
 	})
 	return c, nil
@@ -130,31 +129,23 @@ func (c *stray) accepted() error {
 	return nil
 }
 
-// keyOf is a key in the first range of slots that the server says it has.
-func keyOf(ctx context.Context, s *suite, pod *corev1.Pod) (string, error) {
-	password, err := s.operatorPassword(ctx, client.ObjectKey{Namespace: pod.Namespace, Name: pod.Labels[labelCluster]})
+// keyIn is a key in a slot that the server says it has.
+func (s *suite) keyIn(ctx context.Context, key client.ObjectKey, pod *corev1.Pod) (string, error) {
+	var m member
+	err := s.atServer(ctx, key, pod, func(c valkey.Client) (err error) {
+		m, err = describe(ctx, c)
+		return err
+	})
 	if err != nil {
 		return "", err
 	}
-	m, err := ask(ctx, pod.Status.PodIP+":6379", password, nil)
-	if err != nil {
-		return "", err
+	self := m.self()
+	if len(self.Slots) == 0 {
+		return "", fmt.Errorf("%s has no slots", pod.Name)
 	}
-	for _, line := range m.lines {
-		f := strings.Fields(line)
-		var first, last int
-		if len(f) < 9 || !strings.Contains(f[2], "myself") {
-			continue
-		}
-		if _, err := fmt.Sscanf(f[8], "%d-%d", &first, &last); err != nil {
-			return "", fmt.Errorf("read the slots of %s: %w", pod.Name, err)
-		}
-		for i := 0; ; i++ {
-			key := fmt.Sprintf("stray-%d", i)
-			if slot := topology.SlotOf(key); first <= slot && slot <= last {
-				return key, nil
-			}
+	for i := 0; ; i++ {
+		if name := fmt.Sprintf("stray-%d", i); self.Holds(topology.SlotOf(name)) {
+			return name, nil
 		}
 	}
-	return "", fmt.Errorf("%s has no slots", pod.Name)
 }

@@ -6,8 +6,6 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
@@ -114,19 +112,15 @@ func (w *swap) unmixed(ctx context.Context) error {
 		}
 		known[key] = members
 		for _, m := range members {
-			for _, line := range m.lines {
-				if strings.Contains(line, "myself") {
-					belongs[strings.Fields(line)[0]] = key
-				}
-			}
+			belongs[m.self().ID] = key
 		}
 	}
 	var faults []error
 	for _, key := range w.clusters {
 		for _, m := range known[key] {
-			for _, line := range m.lines {
-				if owner, found := belongs[strings.Fields(line)[0]]; !found || owner != key {
-					faults = append(faults, fmt.Errorf("%s of %s knows %s", m.pod, key.Name, strconv.Quote(line)))
+			for _, p := range m.peers {
+				if belongs[p.ID] != key {
+					faults = append(faults, fmt.Errorf("%s of %s knows %s at %s:\n%s", m.pod, key.Name, p.ID, p.IP, m.nodes))
 				}
 			}
 		}

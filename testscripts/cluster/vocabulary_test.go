@@ -40,7 +40,7 @@ var commands = map[string]func(*testscript.TestScript, bool, []string){
 	"apiserver":   cmdAPIServer,   // apiserver stop, then resume: nobody gets an answer from the API server
 	"sever":       cmdSever,       // sever CLUSTER [primary|replica SHARD]...: these reach each other and their machines, and nobody else
 	"mend":        cmdMend,        // mend: what sever has cut
-	"stray":       cmdStray,       // stray CLUSTER [SHARD]: a client beside a primary, on its machine; without SHARD beside that of `machine` | stray stop until=DURATION: none of its writes was taken later
+	"stray":       cmdStray,       // stray CLUSTER SHARD: a client beside a primary, on its machine | stray stop until=DURATION: none of its writes was taken later
 	"apart":       cmdApart,       // apart CLUSTER: no zone has two members of a shard
 	"swap":        cmdSwap,        // swap A B ROUNDS: a Pod of each deleted by force together, on few addresses; the clusters never mix
 	"fill-disk":   cmdFillDisk,    // fill-disk CLUSTER primary|replica SHARD: the server can write nothing more to its disk
