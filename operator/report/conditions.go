@@ -11,6 +11,7 @@ import (
 
 	"valkey.gomomento.com/operator/cue/api/v1alpha1"
 	"valkey.gomomento.com/operator/engine"
+	"valkey.gomomento.com/operator/engine/topology"
 )
 
 // The types of conditions. A warning of the derivation is a condition besides these, with its reason as its type.
@@ -117,7 +118,7 @@ func reasonOr(reason, otherwise string) string {
 
 func available(p Pass) finding {
 	covered := p.Facts.Slots.Covered
-	if covered == allSlots {
+	if covered == topology.SlotCount {
 		return yes(Available, "AllSlotsServed", served(covered))
 	}
 	return no(Available, "SlotsNotServed", served(covered))

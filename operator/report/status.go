@@ -10,10 +10,8 @@ import (
 
 	"valkey.gomomento.com/operator/cue/api/v1alpha1"
 	"valkey.gomomento.com/operator/engine"
+	"valkey.gomomento.com/operator/engine/topology"
 )
-
-// allSlots is how many hash slots a Valkey cluster has.
-const allSlots = 16384
 
 // longest is how long a message may be, in bytes: more than anyone reads, less than what makes a status heavy.
 const longest = 1024
@@ -100,7 +98,7 @@ func message(p Pass, status v1alpha1.ValkeyClusterStatus) string {
 }
 
 func served(covered int) string {
-	if covered == allSlots {
+	if covered == topology.SlotCount {
 		return "All 16384 slots are served."
 	}
 	return fmt.Sprintf("%d of 16384 slots are served.", covered)

@@ -7,6 +7,7 @@ import (
 
 	"valkey.gomomento.com/operator/cue/api/v1alpha1"
 	"valkey.gomomento.com/operator/engine"
+	"valkey.gomomento.com/operator/engine/topology"
 )
 
 // namedTroubles is how many troubled nodes a message names: with more, the first ones say what is wrong and a count how
@@ -33,7 +34,7 @@ func degraded(p Pass, status v1alpha1.ValkeyClusterStatus) finding {
 		return yes(Degraded, "NodesInTrouble", summary(troubled))
 	case settled(p) && int(status.ReadyNodes) < target(p).Nodes():
 		return yes(Degraded, "NodesNotReady", fmt.Sprintf("%s nodes are ready. %s", status.Ready, served(p.Facts.Slots.Covered)))
-	case settled(p) && p.Facts.Slots.Covered < allSlots:
+	case settled(p) && p.Facts.Slots.Covered < topology.SlotCount:
 		return yes(Degraded, "SlotsNotServed", served(p.Facts.Slots.Covered))
 	default:
 		return no(Degraded, "NoTrouble", "Nothing is wrong.")

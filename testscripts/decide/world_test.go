@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"valkey.gomomento.com/operator/engine"
+	"valkey.gomomento.com/operator/engine/topology"
 )
 
 // A world is a cluster on paper: enough of Kubernetes and Valkey to carry a
@@ -183,11 +184,9 @@ func (w *world) serverOf(id string) *engine.Server {
 func (w *world) slotsKnown(s *engine.Server) bool {
 	count := 0
 	for _, p := range s.Peers {
-		for _, r := range p.Slots {
-			count += r.Len()
-		}
+		count += topology.Count(p.Slots)
 	}
-	return count == 16384
+	return count == topology.SlotCount
 }
 
 // follow makes the server a replica of the primary, in sync with it.

@@ -96,26 +96,33 @@ func (w *World) unguard(obj client.Object) client.Object {
 	return open
 }
 
-// doByHand sends a command to a server as somebody who has its password does.
-func (w *World) doByHand(args []string) error {
-	return w.held(func() error {
-		s, err := w.who(args[:2])
-		if err != nil || s == nil {
-			return err
-		}
-		w.judge.disturbed = true
-		if err := s.Order(somebody, w.named2ids(args[2:])); err != nil {
-			w.judge.tell("refused: %v", err)
-		}
-		return nil
-	})
-}
-
-// somebody is who gives commands by hand.
+// somebody is who gives commands by hand: not an operator, but one who has a server's password.
 const somebody = "somebody"
 
-// named2ids puts ids in the place of words such as @primary/0.
-func (w *World) named2ids(command []string) []string {
+// orderedBy sends a command to a server in the name of an operator or of somebody.
+func orderedBy(whom string) func(*World, []string) error {
+	return func(w *World, args []string) error {
+		if len(args) < 3 {
+			return fmt.Errorf("%d words instead of 3 or more", len(args))
+		}
+		return w.held(func() error {
+			s, err := w.who(args[:2])
+			if err != nil || s == nil {
+				return err
+			}
+			if whom == somebody {
+				w.judge.disturbed = true
+			}
+			if err := s.Order(whom, w.withIDs(args[2:])); err != nil {
+				w.judge.tell("refused: %v", err)
+			}
+			return nil
+		})
+	}
+}
+
+// withIDs puts ids in the place of words such as @primary/0.
+func (w *World) withIDs(command []string) []string {
 	command = slices.Clone(command)
 	for i, word := range command {
 		if named, is := strings.CutPrefix(word, "@"); is {
@@ -171,7 +178,7 @@ func (w *World) evict(host string, tries int) {
 	}
 }
 
-// evicted judges an eviction that the budget has granted: the shard must have another copy, and all that it should have.
+// evicted judges an eviction that the budget has granted: the shard must have another copy.
 func (j *judge) evicted(s *model.Server) {
 	spec := j.w.cluster()
 	if spec == nil || spec.DeletionTimestamp != nil || spec.Spec.ReplicasPerShard == 0 || !s.Runs() {

@@ -36,14 +36,7 @@ var (
 // everyMutant are all mutants there are, and the conditions of those of rules.
 func everyMutant(t *testing.T) ([]mutant, map[string]engine.Condition) {
 	t.Helper()
-	all, err := conditions(cue.FS)
-	if err != nil {
-		t.Fatal(err)
-	}
-	when, err := compiled(cue.FS, all)
-	if err != nil {
-		t.Fatal(err)
-	}
+	all, when := conditionMutants(t)
 	swapped, err := orders(cue.FS)
 	if err != nil {
 		t.Fatal(err)
@@ -71,8 +64,8 @@ type hunt struct {
 	tried, caught, onPaper, inSimulation, explained int
 }
 
-// TestEveryMutant says of every mutant what tells it from the operator: scenarios on paper, scripts, and seeds. Those that
-// survive are to be explained in survivors.
+// TestEveryMutant says of every mutant what tells it from the operator: scenarios on paper, scripts, and seeds. It fails for
+// those that survive and are not explained in survivors.
 func TestEveryMutant(t *testing.T) {
 	var nth, of int
 	if *share == "" {
@@ -176,9 +169,17 @@ func (h *hunt) try(t *testing.T, m mutant) {
 		h.explained++
 		by = append(by, "survives: "+why)
 	} else {
-		by = append(by, fmt.Sprintf("SURVIVES, differs in %d scripts: %s", len(h.where[m.name])+len(h.eager[m.name]), short(fmt.Sprint(h.where[m.name], h.eager[m.name]))))
+		by = append(by, h.survived(t, m))
 	}
 	fmt.Printf("%s\t%s\n", m.name, strings.Join(by, "; "))
+}
+
+// survived fails the hunt for a mutant that nothing has told from the operator, and says in how many scripts it might have been.
+func (h *hunt) survived(t *testing.T, m mutant) string {
+	t.Helper()
+	t.Errorf("%s: nothing tells it from the operator; add a scenario or a script that does, or say in survivors why none can", m.name)
+	differs := slices.Concat(h.where[m.name], h.eager[m.name])
+	return fmt.Sprintf("SURVIVES, differs in %d scripts: %s", len(differs), short(fmt.Sprint(differs)))
 }
 
 // tries is in how many scripts and seeds a mutant is tried that goes on otherwise in them.

@@ -5,11 +5,12 @@ import (
 	"testing"
 
 	"valkey.gomomento.com/operator/cue"
+	"valkey.gomomento.com/operator/engine"
 )
 
-// A few rules with a condition left out, each with a script that tells the mutant from the operator.
-func TestMutantsAreCaught(t *testing.T) {
-	program := load(t)
+// conditionMutants are the mutants that leave out a condition of a rule, and what their rules are left with.
+func conditionMutants(t *testing.T) ([]mutant, map[string]engine.Condition) {
+	t.Helper()
 	all, err := conditions(cue.FS)
 	if err != nil {
 		t.Fatal(err)
@@ -18,6 +19,13 @@ func TestMutantsAreCaught(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	return all, when
+}
+
+// A few rules with a condition left out, each with a script that tells the mutant from the operator.
+func TestMutantsAreCaught(t *testing.T) {
+	program := load(t)
+	all, when := conditionMutants(t)
 	for name, script := range map[string]string{
 		`retire-replaced without "len(rolling.retirements) > 0"`:          "cluster 1 1\nsettle",
 		`fail-over-to-replacement without "len(rolling.successions) > 0"`: "cluster 1 1\nsettle",

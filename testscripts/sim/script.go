@@ -35,7 +35,7 @@ func verbs() map[string]verb {
 		"until":    {"N: time passes until operators have decided so much more, or a minute is over", (*World).doUntil},
 		"heal":     {"all faults end", (*World).doHeal},
 		"remove":   {"cluster|service|budget|users|guard|secret [by force]|node WHO|conf WHO: somebody deletes an object", (*World).doRemove},
-		"by-hand":  {"WHO WHO COMMAND…: somebody sends a command to a server; @primary/0 stands for an id", (*World).doByHand},
+		"by-hand":  {"WHO WHO COMMAND…: somebody sends a command to a server; @primary/0 stands for an id", orderedBy(somebody)},
 		"drain":    {"WHO|HOST: its machine is cordoned, and what is on it evicted as far as the budget grants it", (*World).doDrain},
 		"gone":     {"time passes until nothing is left of a cluster that was removed", (*World).doGone},
 		"edit":     {"shards=N replicas=N tag=T memory=Q paused=BOOL passwords=V annotation=V reads=ROLE DIRECTIVE=VALUE: the specs change; - takes a directive out", (*World).doEdit},
@@ -43,7 +43,7 @@ func verbs() map[string]verb {
 		"flaky":    {"PERCENT: so many requests and replies are lost", (*World).doFlaky},
 		"operator": {"kill|start NAME: an operator ends or starts; a second one may run beside the first", (*World).doOperator},
 		"slow":     {"NAME DURATION: an operator takes so long between a decision and what it does", (*World).doSlow},
-		"order":    {"WHO WHO COMMAND…: a command that no rule has decided, as by an operator gone wrong; @primary/0 stands for an id", (*World).doOrder},
+		"order":    {"WHO WHO COMMAND…: a command that no rule has decided, as by an operator gone wrong; @primary/0 stands for an id", orderedBy("operator-0")},
 		"fired":    {"RULE…: these rules have decided something", (*World).doFired},
 		"never":    {"RULE…: these rules have decided nothing", (*World).doNever},
 		"writes":   {"LOST: at most so many acknowledged writes are lost", (*World).doWrites},
@@ -68,7 +68,7 @@ func (w *World) run(script string) error {
 		w.judge.before = w.judge.decisions
 		w.line.LetGo()
 		if err := v.do(w, fields[1:]); err != nil {
-			return fmt.Errorf("%q: %w", line, err)
+			return fmt.Errorf("%q: %w; it is %s %s", line, err, fields[0], v.usage)
 		}
 		if w.over() {
 			break
@@ -137,19 +137,6 @@ func twoNumbers(args []string) (int, int, error) {
 	}
 	b, err := strconv.Atoi(args[1])
 	return a, b, err
-}
-
-func (w *World) doOrder(args []string) error {
-	return w.held(func() error {
-		s, err := w.who(args[:2])
-		if err != nil || s == nil {
-			return err
-		}
-		if err := s.Order("operator-0", w.named2ids(args[2:])); err != nil {
-			w.judge.tell("refused: %v", err)
-		}
-		return nil
-	})
 }
 
 func (w *World) doFired(rules []string) error {

@@ -10,6 +10,7 @@ import (
 
 	"valkey.gomomento.com/operator/actions/objects"
 	"valkey.gomomento.com/operator/cue/api/v1alpha1"
+	"valkey.gomomento.com/operator/engine/topology"
 	"valkey.gomomento.com/operator/operator/report"
 	"valkey.gomomento.com/operator/testscripts/sim/kube"
 	"valkey.gomomento.com/operator/testscripts/sim/model"
@@ -87,7 +88,7 @@ func (j *judge) settledServer(s *model.Server, all []*model.Server, spec *v1alph
 	if view := all[0].View(); s.View() != view {
 		j.accuse("%s sees %q, %s sees %q", s.Name, s.View(), all[0].Name, view)
 	}
-	share := 16384 / int(spec.Spec.Shards)
+	share := topology.SlotCount / int(spec.Spec.Shards)
 	switch replicas := s.Replicas(); {
 	case !s.Serves():
 		j.accuse("%s does not serve", s.Name)

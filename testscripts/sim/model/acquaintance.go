@@ -64,7 +64,7 @@ func (s *Server) add(p *peer) {
 	s.version++
 }
 
-// forget drops a peer for a while, and lets the others do the same; told says that another has told to.
+// forget drops a peer for a while, and lets the others do the same.
 func (s *Server) forget(id string, ttl time.Duration) {
 	i, found := slices.BinarySearchFunc(s.peers, id, byPeerID)
 	if !found || s.primary == id {
