@@ -57,15 +57,16 @@ var Since9 = Span{Since: 900}
 // Holds says that the version, major.minor.patch, lies in the span. What is no
 // version lies in none.
 func (s Span) Holds(version string) bool {
-	parts := strings.SplitN(version, ".", 3)
-	if len(parts) < 2 {
+	first, rest, found := strings.Cut(version, ".")
+	if !found {
 		return false
 	}
-	major, err := strconv.Atoi(parts[0])
+	second, _, _ := strings.Cut(rest, ".")
+	major, err := strconv.Atoi(first)
 	if err != nil {
 		return false
 	}
-	minor, err := strconv.Atoi(parts[1])
+	minor, err := strconv.Atoi(second)
 	v := major*100 + minor
 	return err == nil && v >= s.Since && (s.Until == 0 || v < s.Until)
 }

@@ -78,10 +78,12 @@ type comparison struct {
 	shards []shard
 	// leaving are the shards of higher indices, which the target has no more.
 	leaving []shard
+	// stale remembers what outdated has said of nodes, which is asked of each many times.
+	stale map[*Node]bool
 }
 
 func compare(s *Snapshot, d *Desired) *comparison {
-	c := &comparison{seen: s, want: d, byID: map[string]*Node{}}
+	c := &comparison{seen: s, want: d, byID: map[string]*Node{}, stale: make(map[*Node]bool, len(s.Nodes))}
 	c.creating = creating(s)
 	c.target = target(s, d, c.creating)
 	for i := range s.Nodes {
@@ -133,18 +135,18 @@ func target(s *Snapshot, d *Desired, creating bool) Topology {
 
 // claims collects who holds which slots.
 func claims(heard []*Node) map[string][]SlotRange {
-	own := map[string][]SlotRange{}
+	own := make(map[string][]SlotRange, len(heard))
+	spoke := make([]*Node, 0, len(heard))
 	for _, n := range heard {
 		if me := n.Server.Self(); me != nil {
 			own[n.Server.ID] = me.Slots
+			spoke = append(spoke, n)
 		}
 	}
 	epochs := map[string]int64{}
 	for _, n := range heard {
-		for i := range n.Server.Peers {
-			p := &n.Server.Peers[i]
-			_, spoke := own[p.ID]
-			if last, known := epochs[p.ID]; p.Myself || (spoke && !known) || (known && last >= p.Epoch) {
+		for _, p := range n.Server.besides(spoke) {
+			if last, known := epochs[p.ID]; p.Myself || known && last >= p.Epoch {
 				continue
 			}
 			epochs[p.ID], own[p.ID] = p.Epoch, p.Slots

@@ -62,8 +62,11 @@ func (c *comparison) highestEpoch() int64 {
 // shard without an owner its even share, and what is left over to the shard
 // with the fewest.
 func (c *comparison) handOut() map[string][]SlotRange {
-	free := c.unassigned()
 	out := map[string][]SlotRange{}
+	if c.covered {
+		return out
+	}
+	free := c.unassigned()
 	if free.Count() == 0 {
 		return out
 	}
@@ -176,9 +179,13 @@ func machine(n *Node) string {
 // prepared. A handshake under way is given its time.
 func (c *comparison) introductions() []Introduction {
 	meets := map[string][]Acquaintance{}
-	for i := range c.heard {
-		for _, b := range c.heard[i+1:] {
-			if a := c.heard[i]; c.strangers(a, b) {
+	knows := make([]bool, len(c.heard))
+	for i, n := range c.heard {
+		knows[i] = c.knowsAll(n.Server)
+	}
+	for i, a := range c.heard {
+		for j := i + 1; j < len(c.heard); j++ {
+			if b := c.heard[j]; !(knows[i] && knows[j]) && c.strangers(a, b) {
 				meets[a.Name] = append(meets[a.Name], acquaint(b))
 			}
 		}
@@ -190,6 +197,11 @@ func (c *comparison) introductions() []Introduction {
 		}
 	}
 	return out
+}
+
+// knowsAll says that the server has a line about every server that answers.
+func (c *comparison) knowsAll(s *Server) bool {
+	return len(s.Peers)-len(s.besides(c.heard)) == len(c.heard)
 }
 
 // strangers says that two servers that may meet do not both know each other,

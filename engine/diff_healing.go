@@ -111,17 +111,21 @@ const neverSynced = 1
 
 // othersMayLive says that a node of the heir's shard which is not heard may have what the heir lacks.
 func (c *comparison) othersMayLive(heir *Node, primary string) bool {
-	return slices.ContainsFunc(c.seen.Nodes, func(n Node) bool {
-		return n.ShardIndex == heir.ShardIndex && n.LastID != "" && n.LastID != primary && !c.hears(&n) && !c.dead(&n)
-	})
+	for i := range c.seen.Nodes {
+		n := &c.seen.Nodes[i]
+		if n.ShardIndex == heir.ShardIndex && n.LastID != "" && n.LastID != primary && !c.hears(n) && !c.dead(n) {
+			return true
+		}
+	}
+	return false
 }
 
 // replicaUnheard says that somebody reaches a replica of the member that does not
 // answer. Who hangs or is cut off from all is suspected after a node timeout.
 func (c *comparison) replicaUnheard(id string) bool {
 	return slices.ContainsFunc(c.heard, func(n *Node) bool {
-		return slices.ContainsFunc(n.Server.Peers, func(p Peer) bool {
-			return p.PrimaryID == id && c.byID[p.ID] == nil && p.Reachable()
+		return slices.ContainsFunc(n.Server.besides(c.heard), func(p *Peer) bool {
+			return p.PrimaryID == id && p.Reachable()
 		})
 	})
 }

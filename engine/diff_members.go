@@ -92,9 +92,12 @@ func (c *comparison) unassigned() *topology.Set {
 
 // unheard says that some server that ran once does not answer and is not dead.
 func (c *comparison) unheard() bool {
-	return slices.ContainsFunc(c.seen.Nodes, func(n Node) bool {
-		return !c.hears(&n) && !c.dead(&n) && (n.LastID != "" || n.Lifecycle != Joining)
-	})
+	for i := range c.seen.Nodes {
+		if n := &c.seen.Nodes[i]; !c.hears(n) && !c.dead(n) && (n.LastID != "" || n.Lifecycle != Joining) {
+			return true
+		}
+	}
+	return false
 }
 
 // departed are the members to forget: ids that belong to no node whose server may
@@ -113,12 +116,10 @@ func (c *comparison) departed() (gone []Oblivion, lingering []string) {
 	}
 	knownBy := map[string][]string{}
 	for _, n := range c.heard {
-		for i := range n.Server.Peers {
-			p := &n.Server.Peers[i]
-			if p.Handshake || ours[p.ID] || c.byID[p.ID] != nil {
-				continue
+		for _, p := range n.Server.besides(c.heard) {
+			if !p.Handshake && !ours[p.ID] {
+				knownBy[p.ID] = append(knownBy[p.ID], n.Name)
 			}
-			knownBy[p.ID] = append(knownBy[p.ID], n.Name)
 		}
 	}
 	for id, by := range knownBy {

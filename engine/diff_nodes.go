@@ -145,10 +145,16 @@ func (c *comparison) known(id string) bool {
 // not resolve outdate nothing. zoneSpread concerns future Pods
 // only, and a certificate reaches a server in place, whichever Secret it is from.
 func (c *comparison) outdated(n *Node) bool {
-	if c.want.Problem != "" {
-		return false
+	old, known := c.stale[n]
+	if !known {
+		old = c.want.Problem == "" && c.differsFromSpec(n)
+		c.stale[n] = old
 	}
-	have, want := n.Spec, c.want.Node
+	return old
+}
+
+func (c *comparison) differsFromSpec(n *Node) bool {
+	have, want := &n.Spec, &c.want.Node
 	return have.Image != want.Image || have.CPU != want.CPU || have.Memory != want.Memory ||
 		!slices.Equal(have.Placement.Zones, want.Placement.Zones) ||
 		!maps.Equal(have.Placement.NodeSelector, want.Placement.NodeSelector) ||

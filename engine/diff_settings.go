@@ -60,8 +60,7 @@ func (c *comparison) settings(f *Facts) {
 			continue
 		}
 		should := c.shouldHave(n)
-		differs := c.differs(n, should)
-		news := c.news(n, should)
+		differs, news := c.compareLive(n, should)
 		switch {
 		case len(differs) == 0 && len(news) > 0:
 			f.Nodes.Unrecorded = append(f.Nodes.Unrecorded, SettingChange{Node: n.Name, Settings: news})
@@ -86,26 +85,22 @@ func (c *comparison) shouldHave(n *Node) map[string]string {
 	return c.want.Node.Settings
 }
 
-// differs are the live directives whose value on the server is not the one it should have.
-func (c *comparison) differs(n *Node, should map[string]string) map[string]string {
-	out := map[string]string{}
+// compareLive finds the live directives whose value on the server is not the one it should have, and those that the node
+// does not record at that value.
+func (c *comparison) compareLive(n *Node, should map[string]string) (differs, news map[string]string) {
+	differs, news = map[string]string{}, map[string]string{}
 	for name, value := range should {
-		if c.takesLive(n, name) && !n.reads(name, value) {
-			out[name] = value
+		if !c.takesLive(n, name) {
+			continue
+		}
+		if !n.reads(name, value) {
+			differs[name] = value
+		}
+		if have, recorded := n.Spec.Settings[name]; !recorded || have != value {
+			news[name] = value
 		}
 	}
-	return out
-}
-
-// news are the live directives that the node does not record at the value they should have.
-func (c *comparison) news(n *Node, should map[string]string) map[string]string {
-	out := map[string]string{}
-	for name, value := range should {
-		if have, recorded := n.Spec.Settings[name]; c.takesLive(n, name) && (!recorded || have != value) {
-			out[name] = value
-		}
-	}
-	return out
+	return differs, news
 }
 
 // reads says that the server has the value live. What a server made of a value

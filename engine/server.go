@@ -4,11 +4,12 @@ import "slices"
 
 // Self is the server's own line of CLUSTER NODES; nil when it is missing.
 func (s *Server) Self() *Peer {
-	i := slices.IndexFunc(s.Peers, func(p Peer) bool { return p.Myself })
-	if i < 0 {
-		return nil
+	for i := range s.Peers {
+		if s.Peers[i].Myself {
+			return &s.Peers[i]
+		}
 	}
-	return &s.Peers[i]
+	return nil
 }
 
 // Peer is the server's line about a member; nil when it does not know it.
@@ -18,6 +19,22 @@ func (s *Server) Peer(id string) *Peer {
 		return nil
 	}
 	return &s.Peers[i]
+}
+
+// besides are the server's lines about members other than the known ones, which are sorted by server id as its lines are.
+func (s *Server) besides(known []*Node) []*Peer {
+	var others []*Peer
+	next := 0
+	for i := range s.Peers {
+		p := &s.Peers[i]
+		for next < len(known) && known[next].Server.ID < p.ID {
+			next++
+		}
+		if next == len(known) || known[next].Server.ID != p.ID {
+			others = append(others, p)
+		}
+	}
+	return others
 }
 
 // Alone says that the server knows of no other, nor is about to.

@@ -53,7 +53,7 @@ func managedLabels(obj client.Object) map[string]string {
 }
 
 func controller(obj client.Object) *owner {
-	c := metav1.GetControllerOf(obj)
+	c := metav1.GetControllerOfNoCopy(obj)
 	if c == nil {
 		return nil
 	}

@@ -69,7 +69,7 @@ func nodeSpec(n engine.NodeSpec) v1alpha1.ValkeyNodeSpec {
 }
 
 // NodeSpec is the engine's form of a node's spec. Zones are sorted; what is
-// empty is nil.
+// empty is nil. Its maps are those of s, and must not be changed.
 func NodeSpec(s v1alpha1.ValkeyNodeSpec) engine.NodeSpec {
 	spec := engine.NodeSpec{
 		Image:     s.Image,
@@ -88,12 +88,12 @@ func NodeSpec(s v1alpha1.ValkeyNodeSpec) engine.NodeSpec {
 	return spec
 }
 
-// settings is a copy of the map, nil when it is empty.
+// settings is the map, nil when it is empty.
 func settings(m map[string]string) map[string]string {
 	if len(m) == 0 {
 		return nil
 	}
-	return maps.Clone(m)
+	return m
 }
 
 // NodeConfig holds a node's valkey.conf.

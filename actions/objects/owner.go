@@ -53,7 +53,7 @@ func ofCluster(cluster *v1alpha1.ValkeyCluster, name string) metav1.ObjectMeta {
 
 // ControllerUID is the UID of the object's controller, "" when it has none.
 func ControllerUID(obj client.Object) types.UID {
-	if c := metav1.GetControllerOf(obj); c != nil {
+	if c := metav1.GetControllerOfNoCopy(obj); c != nil {
 		return c.UID
 	}
 	return ""
@@ -61,7 +61,7 @@ func ControllerUID(obj client.Object) types.UID {
 
 // NodeOf names the ValkeyNode that controls the object, "" when none does.
 func NodeOf(obj client.Object) string {
-	c := metav1.GetControllerOf(obj)
+	c := metav1.GetControllerOfNoCopy(obj)
 	if c == nil || c.Kind != KindNode || c.APIVersion != v1alpha1.GroupVersion.String() {
 		return ""
 	}

@@ -93,7 +93,7 @@ type condition struct{ program *vm.Program }
 
 // Holds implements engine.Condition.
 func (c condition) Holds(f *engine.Facts) (bool, error) {
-	out, err := expr.Run(c.program, *f)
+	out, err := expr.Run(c.program, f)
 	if err != nil {
 		return false, err
 	}
@@ -109,7 +109,7 @@ type sentence struct{ program *vm.Program }
 
 // Say implements engine.Sentence.
 func (s sentence) Say(f *engine.Facts) (string, error) {
-	out, err := expr.Run(s.program, *f)
+	out, err := expr.Run(s.program, f)
 	if err != nil {
 		return "", fmt.Errorf("wait: %w", err)
 	}
@@ -132,7 +132,7 @@ func (a arguments) Evaluate(f *engine.Facts) (any, error) {
 	action := a.fresh()
 	target := reflect.ValueOf(action).Elem()
 	for _, field := range a.fields {
-		out, err := expr.Run(field.program, *f)
+		out, err := expr.Run(field.program, f)
 		if err != nil {
 			return nil, fmt.Errorf("with.%s: %w", target.Type().Field(field.index).Name, err)
 		}

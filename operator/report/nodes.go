@@ -65,12 +65,8 @@ func ready(n *engine.Node, ids []string) bool {
 }
 
 func knowsAll(s *engine.Server, ids []string) bool {
-	known := make(map[string]bool, len(s.Peers))
-	for _, p := range s.Peers {
-		known[p.ID] = !p.Handshake && (p.Myself || p.Linked)
-	}
 	for _, id := range ids {
-		if !known[id] {
+		if p := s.Peer(id); p == nil || p.Handshake || !p.Myself && !p.Linked {
 			return false
 		}
 	}
@@ -80,11 +76,8 @@ func knowsAll(s *engine.Server, ids []string) bool {
 // slots is how many slots a server says it serves itself.
 func slots(s *engine.Server) int32 {
 	n := 0
-	for _, p := range s.Peers {
-		if !p.Myself {
-			continue
-		}
-		for _, r := range p.Slots {
+	if me := s.Self(); me != nil {
+		for _, r := range me.Slots {
 			n += r.Len()
 		}
 	}
@@ -112,9 +105,10 @@ func lags(s engine.Snapshot) map[string]int64 {
 }
 
 // nodeStatus is what a ValkeyNode's status should say. Of a server that does not answer it keeps what was last known,
-// above all its id: that is how a server that comes back under another id is told from the one that was.
+// above all its id: that is how a server that comes back under another id is told from the one that was. It shares with
+// what was all that it leaves alone.
 func nodeStatus(was v1alpha1.ValkeyNodeStatus, seen *engine.Node, lag int64, at time.Time) v1alpha1.ValkeyNodeStatus {
-	now := *was.DeepCopy()
+	now := was
 	now.PodPhase, now.LinkUp = "", false
 	if seen.Pod != nil {
 		now.PodPhase = seen.Pod.Phase

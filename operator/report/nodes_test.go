@@ -18,14 +18,14 @@ func TestANodeIsReadyWhenItsServerKnowsAllAndIsInSync(t *testing.T) {
 		"the replica is not in sync":    {func(_, r *engine.Node) { r.Server.LinkUp = false }, "1/2"},
 		"a primary has no link to one":  {func(p, _ *engine.Node) { p.Server.LinkUp = false }, "2/2"},
 		"one does not know the other":   {func(p, _ *engine.Node) { p.Server.Peers = p.Server.Peers[:1] }, "1/2"},
-		"one only shakes hands":         {func(_, r *engine.Node) { r.Server.Peers[1].Handshake = true }, "1/2"},
-		"the bus link of one is broken": {func(_, r *engine.Node) { r.Server.Peers[1].Linked = false }, "1/2"},
+		"one only shakes hands":         {func(_, r *engine.Node) { r.Server.Peers[0].Handshake = true }, "1/2"},
+		"the bus link of one is broken": {func(_, r *engine.Node) { r.Server.Peers[0].Linked = false }, "1/2"},
 		"one joins and is not known yet": {func(p, r *engine.Node) {
-			r.Lifecycle, p.Server.Peers, r.Server.Peers = engine.Joining, p.Server.Peers[:1], r.Server.Peers[:1]
+			r.Lifecycle, p.Server.Peers, r.Server.Peers = engine.Joining, p.Server.Peers[:1], r.Server.Peers[1:]
 		}, "1/2"},
 		"both join and do not know each other": {func(p, r *engine.Node) {
 			p.Lifecycle, r.Lifecycle = engine.Joining, engine.Joining
-			p.Server.Peers, r.Server.Peers = p.Server.Peers[:1], r.Server.Peers[:1]
+			p.Server.Peers, r.Server.Peers = p.Server.Peers[:1], r.Server.Peers[1:]
 		}, "0/2"},
 		"one is being deleted": {func(_, r *engine.Node) { r.Deleting = true }, "1/2"},
 		"one leaves":           {func(_, r *engine.Node) { r.Lifecycle = engine.Leaving }, "1/2"},

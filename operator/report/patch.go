@@ -32,8 +32,9 @@ func (r *Reporter) writeNodes(ctx context.Context, p Pass) error {
 	changed := make([]func() error, 0, len(p.Snapshot.Nodes))
 	for i := range p.Snapshot.Nodes {
 		seen := &p.Snapshot.Nodes[i]
-		base := &v1alpha1.ValkeyNode{}
-		if err := r.kube.Get(ctx, types.NamespacedName{Namespace: p.Cluster.Namespace, Name: seen.Name}, base); err != nil {
+		base := &v1alpha1.ValkeyNode{} // as the cache holds it, since most are as they should be: it must not be changed
+		key := types.NamespacedName{Namespace: p.Cluster.Namespace, Name: seen.Name}
+		if err := r.kube.Get(ctx, key, base, client.UnsafeDisableDeepCopy); err != nil {
 			if client.IgnoreNotFound(err) != nil {
 				return err
 			}

@@ -52,16 +52,9 @@ func member(name, id string) engine.Node {
 		Pod: &engine.Pod{Phase: "Running", Zone: "zone-" + id, Started: now.Add(-time.Hour)},
 		Server: &engine.Server{
 			ID: id, Version: "9.1.0", Role: engine.Primary, LinkUp: true, Revision: "r1", ClusterOK: true,
-			Peers: []engine.Peer{{ID: id, Myself: true, Linked: true}, {ID: other(id), Linked: true}},
+			Peers: []engine.Peer{{ID: "a", Myself: id == "a", Linked: true}, {ID: "b", Myself: id == "b", Linked: true}},
 		},
 	}
-}
-
-func other(id string) string {
-	if id == "a" {
-		return "b"
-	}
-	return "a"
 }
 
 // named are the arguments of an action as a report shows them.

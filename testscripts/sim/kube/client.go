@@ -77,7 +77,9 @@ func (c *Client) hold(ctx context.Context, verb, what string) (shelves func(kind
 }
 
 // Get implements client.Reader.
-func (c *Client) Get(ctx context.Context, key client.ObjectKey, into client.Object, _ ...client.GetOption) error {
+func (c *Client) Get(ctx context.Context, key client.ObjectKey, into client.Object, opts ...client.GetOption) error {
+	var o client.GetOptions
+	o.ApplyOptions(opts)
 	kind := kindOf(into)
 	what := kind
 	if c.Cache == nil {
@@ -92,9 +94,16 @@ func (c *Client) Get(ctx context.Context, key client.ObjectKey, into client.Obje
 	if found == nil {
 		return notFound(kind, key.Name)
 	}
-	assign(into, copyOf(found))
+	if shared(o.UnsafeDisableDeepCopy) {
+		assign(into, found)
+	} else {
+		assign(into, copyOf(found))
+	}
 	return nil
 }
+
+// shared says that the caller will not change what it gets.
+func shared(option *bool) bool { return option != nil && *option }
 
 // List implements client.Reader, by namespace, labels and the two indexes that the operator makes.
 func (c *Client) List(ctx context.Context, into client.ObjectList, opts ...client.ListOption) error {
@@ -106,12 +115,11 @@ func (c *Client) List(ctx context.Context, into client.ObjectList, opts ...clien
 		return err
 	}
 	defer letGo()
-	shared := o.UnsafeDisableDeepCopy != nil && *o.UnsafeDisableDeepCopy
 	var found []runtime.Object
 	for _, obj := range shelves(kind).objects {
 		switch {
 		case !selected(obj, &o):
-		case shared:
+		case shared(o.UnsafeDisableDeepCopy):
 			found = append(found, obj)
 		default:
 			found = append(found, copyOf(obj))

@@ -6,10 +6,16 @@ import (
 )
 
 // acquaint makes those known whom another knows, in the state in which it sees them. Gossip tells neither an epoch nor whom a
-// replica follows nor who holds which slots: that is for each to say of itself, and of the dead nobody does.
-func (s *Server) acquaint(from *Server) {
+// replica follows nor who holds which slots: that is for each to say of itself, and of the dead nobody does. It says whether
+// all are known now, and none is banned.
+func (s *Server) acquaint(from *Server) (all bool) {
+	all = true
 	for _, p := range from.peers {
-		if p.of != s && s.known(p.of) == nil && !s.bans(p.id) {
+		switch {
+		case p.of == s || s.known(p.of) != nil:
+		case s.bans(p.id):
+			all = false
+		default:
 			primary := p.primary
 			if primary != "" {
 				primary = unknown
@@ -17,6 +23,7 @@ func (s *Server) acquaint(from *Server) {
 			s.add(&peer{of: p.of, id: p.id, ip: p.ip, primary: primary, pfail: p.pfail, fail: p.fail})
 		}
 	}
+	return all
 }
 
 func (s *Server) bans(id string) bool { return s.cluster.Line.Now().Before(s.banned[id]) }

@@ -25,9 +25,9 @@ func (s *Server) linked(p *peer) bool { return !s.unlinked(p) }
 
 // nodes is the answer to CLUSTER NODES.
 func (s *Server) nodes() string {
-	var b strings.Builder
+	b := make([]byte, 0, 160*(1+len(s.peers)))
 	role, primary := roleOf(s.primary)
-	fmt.Fprintf(&b, "%s %s:6379@16379 myself,%s %s 0 0 %d connected%s\n", s.ID, s.IP, role, primary, s.lineEpoch(), slotText(s.slots.of(s.ID)))
+	b = s.appendLine(b, s.ID, s.IP, "myself,"+role, primary, s.lineEpoch(), true)
 	for _, p := range s.peers {
 		flags, primary := roleOf(p.primary)
 		switch {
@@ -36,16 +36,25 @@ func (s *Server) nodes() string {
 		case p.pfail:
 			flags += ",fail?"
 		}
-		link := "connected"
-		if !s.linked(p) {
-			link = "disconnected"
-		}
-		fmt.Fprintf(&b, "%s %s:6379@16379 %s %s 0 0 %d %s%s\n", p.id, p.ip, flags, primary, s.epochOfLine(p), link, slotText(s.slots.of(p.id)))
+		b = s.appendLine(b, p.id, p.ip, flags, primary, s.epochOfLine(p), s.linked(p))
 	}
 	for _, m := range s.meeting {
-		fmt.Fprintf(&b, "%s %s:6379@16379 handshake - 0 0 0 connected\n", handshakeID(m.ip), m.ip)
+		b = s.appendLine(b, handshakeID(m.ip), m.ip, "handshake", "-", 0, true)
 	}
-	return b.String()
+	return string(b)
+}
+
+// appendLine appends a line of CLUSTER NODES, of which there are as many as there are pairs of servers.
+func (s *Server) appendLine(b []byte, id, ip, flags, primary string, epoch int64, linked bool) []byte {
+	link := " connected"
+	if !linked {
+		link = " disconnected"
+	}
+	for _, word := range []string{id, " ", ip, ":6379@16379 ", flags, " ", primary, " 0 0 "} {
+		b = append(b, word...)
+	}
+	b = append(strconv.AppendInt(b, epoch, 10), link...)
+	return append(appendSlots(b, s.slotsOf(id)), '\n')
 }
 
 func roleOf(primary string) (role, named string) {
@@ -75,16 +84,16 @@ func (s *Server) epochOfLine(p *peer) int64 {
 	return p.epoch
 }
 
-func slotText(ranges []engine.SlotRange) string {
-	var b strings.Builder
+func slotText(ranges []engine.SlotRange) string { return string(appendSlots(nil, ranges)) }
+
+func appendSlots(b []byte, ranges []engine.SlotRange) []byte {
 	for _, r := range ranges {
-		if r.From == r.To {
-			fmt.Fprintf(&b, " %d", r.From)
-		} else {
-			fmt.Fprintf(&b, " %d-%d", r.From, r.To)
+		b = strconv.AppendInt(append(b, ' '), int64(r.From), 10)
+		if r.From != r.To {
+			b = strconv.AppendInt(append(b, '-'), int64(r.To), 10)
 		}
 	}
-	return b.String()
+	return b
 }
 
 // info is the answer to INFO, all of the sections that are ever asked for.
@@ -149,8 +158,8 @@ func (s *Server) look(settings []string) *engine.Server {
 	e := &engine.Server{
 		ID: s.ID, Version: s.Version, Role: engine.Primary, PrimaryID: s.primary, ClusterOK: s.ok, CurrentEpoch: s.current,
 		LinkUp: s.copy.up, Offset: s.toldOffset(), Uptime: now.Sub(s.Born).Truncate(1e9), Keys: int64(len(s.copy.data)),
-		UsedMemory: 1 << 20, Peers: s.lookAtPeers(), Settings: map[string]string{},
-		Revision: hashOf(s.users, "_momento_revision"), ReplHash: s.passwordHash, ReplAccepts: hashesOf(s.users, "_momento_repl"),
+		UsedMemory: 1 << 20, Peers: s.lookAtPeers(), Settings: make(map[string]string, len(s.Settings)),
+		Revision: s.revision(), ReplHash: s.passwordHash, ReplAccepts: s.accepts("_momento_repl"),
 	}
 	if s.primary != "" {
 		e.Role = engine.Replica
@@ -175,10 +184,6 @@ func (s *Server) look(settings []string) *engine.Server {
 }
 
 func (s *Server) lookAtPeers() []engine.Peer {
-	slots := map[string][]engine.SlotRange{}
-	for _, seg := range s.slots {
-		slots[seg.id] = append(slots[seg.id], seg.SlotRange)
-	}
 	all := make([]engine.Peer, 0, len(s.peers)+len(s.meeting)+1)
 	add := func(p engine.Peer) {
 		if p.Role = engine.Primary; p.PrimaryID != "" {
@@ -187,7 +192,7 @@ func (s *Server) lookAtPeers() []engine.Peer {
 		if p.PrimaryID == unknown {
 			p.PrimaryID = ""
 		}
-		p.Slots = slots[p.ID]
+		p.Slots = s.slotsOf(p.ID)
 		all = append(all, p)
 	}
 	myself := engine.Peer{ID: s.ID, IP: s.IP, Myself: true, PrimaryID: s.primary, Epoch: s.lineEpoch(), Linked: true}
@@ -219,6 +224,25 @@ type user struct{ file, name string }
 // hashed remembers what findHashes has found: all worlds have the same few files.
 var hashed sync.Map
 
+// accepted are the password hashes that a server has found in its ACL file, by user.
+type accepted struct {
+	text string
+	of   map[string][]string
+}
+
+// accepts are the hashes of the passwords with which a user may log in to the server, sorted. They must not be changed.
+func (s *Server) accepts(name string) []string {
+	if s.accepted.of == nil || s.accepted.text != s.users {
+		s.accepted = accepted{text: s.users, of: map[string][]string{}}
+	}
+	hashes, known := s.accepted.of[name]
+	if !known {
+		hashes = hashesOf(s.users, name)
+		s.accepted.of[name] = hashes
+	}
+	return hashes
+}
+
 // hashesOf are the password hashes of a user in an ACL file, sorted. They must not be changed.
 func hashesOf(users, name string) []string {
 	if found, known := hashed.Load(user{users, name}); known {
@@ -248,8 +272,9 @@ func findHashes(users, name string) []string {
 	return hashes
 }
 
-func hashOf(users, name string) string {
-	if hashes := hashesOf(users, name); len(hashes) == 1 {
+// revision is that of the ACL file, which the file itself carries as the password of a user.
+func (s *Server) revision() string {
+	if hashes := s.accepts("_momento_revision"); len(hashes) == 1 {
 		return hashes[0]
 	}
 	return ""

@@ -22,8 +22,9 @@ type peer struct {
 	failedAt    time.Time
 	// reports are the times at which voters said that they do not reach it.
 	reports map[string]time.Time
-	// learned are the versions of both sides at the last exchange.
-	learned [2]int
+	// learned are the versions of both sides at the last exchange, and met those at the last one after which all whom the
+	// other knows were known.
+	learned, met [2]int
 }
 
 // unknown stands for the primary of a replica that is only known by gossip.
@@ -37,6 +38,14 @@ func (s *Server) peer(id string) *peer {
 		return s.known(other)
 	}
 	return nil
+}
+
+// knownOrNone is known of another that may be nil.
+func (s *Server) knownOrNone(other *Server) *peer {
+	if other == nil {
+		return nil
+	}
+	return s.known(other)
 }
 
 // known is what the server knows of another, nil when nothing.
@@ -61,9 +70,13 @@ func (s *Server) tend() {
 
 // ping exchanges views with a peer when it is time to.
 func (s *Server) ping(p *peer, now time.Time) {
+	early := now.Before(p.next) && !s.unlinked(p)
+	if early && p.asked.IsZero() {
+		return
+	}
 	other := p.of
 	answers := other.IP == p.ip && s.talksTo(other)
-	if now.Before(p.next) && (answers || p.asked.IsZero()) && !s.unlinked(p) {
+	if early && answers {
 		return
 	}
 	// Every second a random one is pinged, and each at the latest after half the node timeout.
@@ -83,7 +96,7 @@ func (s *Server) ping(p *peer, now time.Time) {
 // unlinked says that the server knows its link to the peer to be broken: nobody listens there.
 func (s *Server) unlinked(p *peer) bool {
 	other := p.of
-	return other.IP == p.ip && other.refuses() && !s.cluster.Net.Cut(s.Name, other.Name)
+	return other.refuses() && other.IP == p.ip && !s.cluster.Net.Cut(s.Name, other.Name)
 }
 
 // broadcast sends the server's view to all that it reaches.
@@ -116,7 +129,9 @@ func (s *Server) receive(from *Server) {
 		s.collide(from)
 		p.learned = [2]int{from.version, s.version}
 	}
-	s.acquaint(from)
+	if seen := [2]int{from.version, s.version}; p.met != seen && s.acquaint(from) {
+		p.met = [2]int{from.version, s.version}
+	}
 	s.hearReports(from)
 }
 

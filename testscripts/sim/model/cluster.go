@@ -77,6 +77,7 @@ type Server struct {
 	plugged       bool // its address exists
 	dark          bool // its machine has no power
 	users         string
+	accepted      accepted
 	current       int64
 	epoch         int64
 	voted         int64
@@ -87,7 +88,7 @@ type Server struct {
 	meeting       []meeting
 	slots         table
 	version       int // counts what others may learn of it
-	owners        []string
+	owners        []holding
 	ownersAt      int // the version of owners
 	patience      time.Duration
 	passwordHash  string
@@ -242,8 +243,8 @@ func (c *Cluster) All() []*Server { return c.servers }
 // Voters are the servers whom the server believes to have slots, in the order of their ids.
 func (s *Server) Voters() []*Server {
 	var all []*Server
-	for _, id := range s.voters() {
-		all = append(all, s.cluster.byID(id))
+	for _, v := range s.voters() {
+		all = append(all, v.of)
 	}
 	return all
 }

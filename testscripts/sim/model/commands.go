@@ -62,7 +62,7 @@ func (s *Server) question(verb string, args []string) (string, bool) {
 	case "ACL LIST":
 		return strings.TrimSpace(s.users), true
 	case "ACL GETUSER":
-		return strings.Join(hashesOf(s.users, args[0]), "\n"), true
+		return strings.Join(s.accepts(args[0]), "\n"), true
 	case "FUNCTION DUMP":
 		return "", true
 	}

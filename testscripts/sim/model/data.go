@@ -125,7 +125,7 @@ func (r *replica) advance(s, from *Server) {
 		r.lose()
 	case r.up:
 		r.keepUp(s, from)
-	case !s.talksTo(from), !slices.Contains(hashesOf(from.users, "_momento_repl"), s.passwordHash):
+	case !s.talksTo(from), !slices.Contains(from.accepts("_momento_repl"), s.passwordHash):
 		r.synced = time.Time{}
 	case r.synced.IsZero():
 		r.synced = s.cluster.Line.Now().Add(s.cluster.Line.Between(150*time.Millisecond, 600*time.Millisecond, "sync", s.ID))

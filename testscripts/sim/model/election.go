@@ -76,8 +76,8 @@ func (s *Server) askForVotes(e *election) {
 	s.current++
 	e.epoch = s.current
 	votes, voters := 0, s.voters()
-	for _, id := range voters {
-		if v := s.cluster.byID(id); v != nil && s.talksTo(v) && v.vote(s, e) {
+	for _, h := range voters {
+		if v := h.of; v != nil && s.talksTo(v) && v.vote(s, e) {
 			votes++
 		}
 	}

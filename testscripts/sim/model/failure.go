@@ -48,9 +48,9 @@ func (s *Server) markFailed(p *peer, now time.Time) {
 // reported says that a majority of the voters do not reach the peer.
 func (s *Server) reported(p *peer, now time.Time) bool {
 	voters, reports := s.voters(), 0
-	for _, id := range voters {
-		at, said := p.reports[id]
-		if id == s.ID || said && now.Sub(at) < 2*s.timeout() {
+	for _, v := range voters {
+		at, said := p.reports[v.id]
+		if v.id == s.ID || said && now.Sub(at) < 2*s.timeout() {
 			reports++
 		}
 	}
@@ -60,7 +60,7 @@ func (s *Server) reported(p *peer, now time.Time) bool {
 // absolve takes the mark off a peer that answers again: at once if it has no slots, otherwise when there was time to
 // replace it and nobody has.
 func (s *Server) absolve(p *peer, now time.Time) {
-	if p.fail && (p.primary != "" || s.slots.count(p.id) == 0 || now.Sub(p.failedAt) > 2*s.timeout()) {
+	if p.fail && (p.primary != "" || len(s.slotsOf(p.id)) == 0 || now.Sub(p.failedAt) > 2*s.timeout()) {
 		p.fail = false
 	}
 }
@@ -79,8 +79,10 @@ func (s *Server) updateState(now time.Time) {
 		return
 	}
 	voters, reachable := s.voters(), 0
-	for _, id := range voters {
-		if p := s.peer(id); id == s.ID || p != nil && !p.pfail && !p.fail {
+	for _, v := range voters {
+		if v.of == s {
+			reachable++
+		} else if p := s.knownOrNone(v.of); p != nil && !p.pfail && !p.fail {
 			reachable++
 		}
 	}

@@ -40,6 +40,7 @@ type Pool struct {
 	mu       sync.Mutex
 	aside    map[string]time.Time // by the server's name: not asked again before
 	accepted string
+	hashes   map[string]string // of passwords
 }
 
 var errDead = errors.New("the operator is dead")
@@ -69,16 +70,29 @@ func (p *Pool) Accepted(types.NamespacedName) string {
 
 // login says whether the server lets the operator in. A real one asks only at the beginning of a connection.
 func (p *Pool) login(s *Server, a valkey.Access) error {
-	known := hashesOf(s.users, "_momento_operator")
+	known := s.accepts("_momento_operator")
+	p.mu.Lock()
+	defer p.mu.Unlock()
 	for _, password := range append(append([]string{a.Password}, a.Others...), a.LastResort) {
-		if password != "" && slices.Contains(known, sha(password)) {
-			p.mu.Lock()
-			defer p.mu.Unlock()
+		if password != "" && slices.Contains(known, p.hashOf(password)) {
 			p.accepted = password
 			return nil
 		}
 	}
 	return refusal("WRONGPASS invalid username-password pair or user is disabled.")
+}
+
+// hashOf is the hash of a password, which is always one of a few. The Pool must be locked.
+func (p *Pool) hashOf(password string) string {
+	hash, known := p.hashes[password]
+	if !known {
+		if p.hashes == nil {
+			p.hashes = map[string]string{}
+		}
+		hash = sha(password)
+		p.hashes[password] = hash
+	}
+	return hash
 }
 
 // Forget implements observe.Pool.

@@ -2,6 +2,7 @@ package model
 
 import (
 	"slices"
+	"strings"
 
 	"valkey.gomomento.com/operator/engine"
 )
@@ -121,13 +122,37 @@ func (s *Server) give(id string, ranges ...engine.SlotRange) {
 	s.version++
 }
 
-// voters are the ids of those who may vote, in the server's view: primaries that have slots. They must not be changed.
-func (s *Server) voters() []string {
+// A holding is an owner of slots in a server's view.
+type holding struct {
+	id     string
+	of     *Server // nil when no server has ever had the id
+	ranges []engine.SlotRange
+}
+
+// holdings are the owners of slots in the server's view, sorted by id: until the view changes they are computed once. They
+// must not be changed.
+func (s *Server) holdings() []holding {
 	if s.ownersAt != s.version {
-		s.owners, s.ownersAt = s.slots.owners(), s.version
+		s.owners, s.ownersAt = nil, s.version
+		for _, id := range s.slots.owners() {
+			s.owners = append(s.owners, holding{id: id, of: s.cluster.byID(id), ranges: s.slots.of(id)})
+		}
 	}
 	return s.owners
 }
 
+// slotsOf are the slots of an id in the server's view. They must not be changed.
+func (s *Server) slotsOf(id string) []engine.SlotRange {
+	all := s.holdings()
+	i, found := slices.BinarySearchFunc(all, id, func(h holding, id string) int { return strings.Compare(h.id, id) })
+	if !found {
+		return nil
+	}
+	return all[i].ranges
+}
+
+// voters are those who may vote, in the server's view: primaries that have slots. They must not be changed.
+func (s *Server) voters() []holding { return s.holdings() }
+
 // isVoter says that the server itself may vote.
-func (s *Server) isVoter() bool { return s.primary == "" && s.slots.count(s.ID) > 0 }
+func (s *Server) isVoter() bool { return s.primary == "" && len(s.slotsOf(s.ID)) > 0 }

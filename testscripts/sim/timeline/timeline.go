@@ -7,7 +7,6 @@ package timeline
 
 import (
 	"container/heap"
-	"hash/fnv"
 	"strconv"
 	"sync"
 	"time"
@@ -16,14 +15,16 @@ import (
 // A Line holds what is to happen. Make it with New.
 type Line struct {
 	mu     sync.Mutex
-	seed   uint64
+	seeded uint64 // the hash of the seed
 	now    time.Time
 	events events
 	made   int
 }
 
 // New is an empty line. All chance in the world comes from the seed.
-func New(seed uint64) *Line { return &Line{seed: seed, now: time.Now()} }
+func New(seed uint64) *Line {
+	return &Line{seeded: fnv(fnvOffset, strconv.FormatUint(seed, 16)), now: time.Now()}
+}
 
 // Hold takes hold of the world as it is now: all that is due has happened. The caller must let it go.
 func (l *Line) Hold() {
@@ -72,15 +73,26 @@ func (l *Line) Next() time.Time {
 // Chance is a number from 0 on and below 1 that belongs to these words at this time. It needs no hold, and does not
 // depend on who else has asked: the same words at the same time have the same chance in every run of a seed.
 func (l *Line) Chance(words ...string) float64 {
-	h := fnv.New64a()
-	write := func(text string) { _, _ = h.Write([]byte(text)) } // a hash never fails
-	write(strconv.FormatUint(l.seed, 16))
-	write(strconv.FormatInt(time.Now().UnixNano(), 16))
+	var digits [20]byte
+	h := fnv(l.seeded, string(strconv.AppendInt(digits[:0], time.Now().UnixNano(), 16)))
 	for _, w := range words {
-		write("\x00")
-		write(w)
+		h = fnv(fnv(h, "\x00"), w)
 	}
-	return float64(mix(h.Sum64())>>11) / (1 << 53)
+	return float64(mix(h)>>11) / (1 << 53)
+}
+
+// fnvOffset and fnvPrime are those of FNV-1a with 64 bits.
+const (
+	fnvOffset uint64 = 14695981039346656037
+	fnvPrime  uint64 = 1099511628211
+)
+
+// fnv goes on with a hash (FNV-1a): chance is asked for at every ping, and the words are short.
+func fnv(h uint64, text string) uint64 {
+	for i := range len(text) {
+		h = (h ^ uint64(text[i])) * fnvPrime
+	}
+	return h
 }
 
 // Between is a time from one to the other by chance.
