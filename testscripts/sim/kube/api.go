@@ -46,7 +46,11 @@ func New(line *timeline.Line) *API {
 }
 
 // A shelf holds the objects of one kind, sorted by namespace and name. They are never changed in place.
-type shelf struct{ objects []client.Object }
+type shelf struct {
+	objects []client.Object
+	// lists are what lists have been filled with since the last change, by what they select, for callers who change nothing.
+	lists map[string]reflect.Value
+}
 
 func (s *shelf) find(key types.NamespacedName) (int, bool) {
 	return slices.BinarySearchFunc(s.objects, key, func(o client.Object, key types.NamespacedName) int {
@@ -68,6 +72,7 @@ func (s *shelf) get(key types.NamespacedName) client.Object {
 // put replaces the object under the key; nil takes it away.
 func (s *shelf) put(key types.NamespacedName, obj client.Object) {
 	i, found := s.find(key)
+	s.lists = nil
 	switch {
 	case obj == nil && found:
 		s.objects = slices.Delete(s.objects, i, i+1)

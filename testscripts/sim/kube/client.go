@@ -3,6 +3,7 @@ package kube
 import (
 	"context"
 	"fmt"
+	"reflect"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -115,17 +116,40 @@ func (c *Client) List(ctx context.Context, into client.ObjectList, opts ...clien
 		return err
 	}
 	defer letGo()
+	if shared(o.UnsafeDisableDeepCopy) {
+		return shelves(kind).share(into, &o)
+	}
 	var found []runtime.Object
 	for _, obj := range shelves(kind).objects {
-		switch {
-		case !selected(obj, &o):
-		case shared(o.UnsafeDisableDeepCopy):
-			found = append(found, obj)
-		default:
+		if selected(obj, &o) {
 			found = append(found, copyOf(obj))
 		}
 	}
 	return meta.SetList(into, found)
+}
+
+// share fills a list with the objects themselves. To copy them into one again, pass after pass, costs more than to find them.
+func (s *shelf) share(into client.ObjectList, o *client.ListOptions) error {
+	what := fmt.Sprint(o.Namespace, "?", o.LabelSelector, "?", o.FieldSelector)
+	items := reflect.ValueOf(into).Elem().FieldByName("Items")
+	if had, known := s.lists[what]; known {
+		items.Set(had)
+		return nil
+	}
+	var found []runtime.Object
+	for _, obj := range s.objects {
+		if selected(obj, o) {
+			found = append(found, obj)
+		}
+	}
+	if err := meta.SetList(into, found); err != nil {
+		return err
+	}
+	if s.lists == nil {
+		s.lists = map[string]reflect.Value{}
+	}
+	s.lists[what] = reflect.ValueOf(items.Interface())
+	return nil
 }
 
 // Create implements client.Writer.

@@ -185,6 +185,7 @@ func (s *Server) look(settings []string) *engine.Server {
 
 func (s *Server) lookAtPeers() []engine.Peer {
 	all := make([]engine.Peer, 0, len(s.peers)+len(s.meeting)+1)
+	owners := s.holdings() // in the order of the peers
 	add := func(p engine.Peer) {
 		if p.Role = engine.Primary; p.PrimaryID != "" {
 			p.Role = engine.Replica
@@ -192,7 +193,12 @@ func (s *Server) lookAtPeers() []engine.Peer {
 		if p.PrimaryID == unknown {
 			p.PrimaryID = ""
 		}
-		p.Slots = s.slotsOf(p.ID)
+		for len(owners) > 0 && owners[0].id < p.ID {
+			owners = owners[1:]
+		}
+		if len(owners) > 0 && owners[0].id == p.ID {
+			p.Slots = owners[0].ranges
+		}
 		all = append(all, p)
 	}
 	myself := engine.Peer{ID: s.ID, IP: s.IP, Myself: true, PrimaryID: s.primary, Epoch: s.lineEpoch(), Linked: true}
