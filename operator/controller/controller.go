@@ -4,7 +4,8 @@
 //
 // Each pass over a cluster takes at most one action and then looks again. Between two passes it remembers nothing that a
 // decision depends on: an operator that is killed and started again decides the same. What it keeps sets only the pace
-// (streaks), says whom to wake (references) or is told in the status (syncs). It must not hold policy: what is done and why is for the rules.
+// (streaks), says whom to wake (references) or is told in the status (syncs). It must not hold policy: what is done and why
+// is for the rules.
 package controller
 
 import (

@@ -24,9 +24,9 @@ const establishTimeout = time.Minute
 
 var definitions = schema.GroupVersionResource{Group: "apiextensions.k8s.io", Version: "v1", Resource: "customresourcedefinitions"}
 
-// InstallDefinitions creates those of the operator's CRDs that the cluster lacks and waits until all are served. Those that are there
-// stay as they are: they belong to a release of the chart. The returned function deletes what was created, so that the chart
-// can be installed afterwards.
+// InstallDefinitions creates those of the operator's CRDs that the cluster lacks and waits until all are served. Those that
+// are there stay as they are: they belong to a release of the chart. The returned function deletes what was created, so that
+// the chart can be installed afterwards.
 func InstallDefinitions(ctx context.Context, config *rest.Config) (remove func(context.Context) error, err error) {
 	client, err := dynamic.NewForConfig(config)
 	if err != nil {

@@ -32,8 +32,8 @@ func cmdHang(ts *testscript.TestScript, _ bool, args []string) {
 	in(ts).strike(ts, syscall.SIGSTOP, "hang", args)
 }
 
-// strike sends a signal to the servers to which the arguments of the verb lead, to all at once. What goes unreported
-// begins with the end of the API server.
+// strike sends a signal to the servers to which the arguments of the verb lead, to all at once. Before what goes
+// unreported the API server stops, so that no kubelet can tell it what became of them.
 func (s *scenario) strike(ts *testscript.TestScript, signal syscall.Signal, verb string, args []string) {
 	unreported := slices.Contains(args, "unreported")
 	args = slices.DeleteFunc(args, func(arg string) bool { return arg == "unreported" })

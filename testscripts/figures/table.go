@@ -61,7 +61,8 @@ func (r *row) String() string {
 		spread(r.lost, func(n int) string { return fmt.Sprint(n) }), spread(r.gaps, inWords), spread(r.healed, inWords))
 }
 
-// spread is the median of the values, the worse of two in the middle, with the least and the most where they differ in what is told of them.
+// spread is the median of the values, the worse of two in the middle, with the least and the most where these read
+// differently.
 func spread[T cmp.Ordered](values []T, tell func(T) string) string {
 	if len(values) == 0 {
 		return "–"

@@ -75,8 +75,8 @@ func (m mutant) rules(own []engine.Rule, conditions map[string]engine.Condition)
 	return rules
 }
 
-// eagerly are rules with one asked before all others. It must not matter to anybody's safety, since a rule that acts states all of
-// its own conditions; what one of these is good for shows only so where another rule would mostly have decided before.
+// eagerly are rules with one asked before all others. It must not matter to anybody's safety, since a rule that acts states
+// all of its own conditions; what one of these is good for shows only so where another rule would mostly have decided before.
 func eagerly(rules []engine.Rule, name string) []engine.Rule {
 	rules = slices.Clone(rules)
 	slices.SortStableFunc(rules, func(a, b engine.Rule) int {

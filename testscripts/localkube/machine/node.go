@@ -15,8 +15,8 @@ import (
 
 const containerdDir = "/var/lib/containerd"
 
-// startNode starts containerd, lets it unpack the images unless its disk came with them, and starts the kubelet when the API server can take the node's
-// registration: whoever sees the node Ready finds the images there.
+// startNode starts containerd, lets it unpack the images unless its disk came with them, and starts the kubelet when the API
+// server can take the node's registration: whoever sees the node Ready finds the images there.
 func startNode(s *supervisor, c Config) error {
 	files, err := render(c, "containerd.toml", networkFile, "kubelet.yaml", "kube-proxy.yaml")
 	if err != nil {
