@@ -91,6 +91,22 @@ func onNode(use, short string, do func(*cobra.Command, cluster.Cluster, string) 
 	}
 }
 
+// onPod is a command whose first argument is a pod; the others are handed on.
+func onPod(use, others, short string, args cobra.PositionalArgs, do func(c *cobra.Command, k cluster.Cluster, namespace, pod string, others []string) error) *cobra.Command {
+	return &cobra.Command{
+		Use:   use + " NAMESPACE/POD " + others,
+		Short: short,
+		Args:  args,
+		RunE: onCluster(func(c *cobra.Command, k cluster.Cluster, args []string) error {
+			namespace, pod, ok := strings.Cut(args[0], "/")
+			if !ok {
+				return fmt.Errorf("a pod is named NAMESPACE/POD, not %q", args[0])
+			}
+			return do(c, k, namespace, pod, args[1:])
+		}),
+	}
+}
+
 func crashCommand() *cobra.Command {
 	return onNode("crash", "Cut a node's power", func(_ *cobra.Command, k cluster.Cluster, node string) error {
 		return k.Crash(node)
@@ -127,18 +143,10 @@ func execNodeCommand() *cobra.Command {
 }
 
 func execPodCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:   "exec-pod NAMESPACE/POD -- COMMAND...",
-		Short: "Run a command of the node's, nft say, in a pod's network",
-		Args:  cobra.MinimumNArgs(2),
-		RunE: onCluster(func(c *cobra.Command, k cluster.Cluster, args []string) error {
-			namespace, pod, err := podOf(args[0])
-			if err != nil {
-				return err
-			}
-			return k.ExecPod(c.Context(), namespace, pod, args[1:])
-		}),
-	}
+	return onPod("exec-pod", "-- COMMAND...", "Run a command of the node's, nft say, in a pod's network", cobra.MinimumNArgs(2),
+		func(c *cobra.Command, k cluster.Cluster, namespace, pod string, command []string) error {
+			return k.ExecPod(c.Context(), namespace, pod, command)
+		})
 }
 
 func envCommand() *cobra.Command {

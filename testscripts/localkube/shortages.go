@@ -3,7 +3,6 @@ package main
 import (
 	"fmt"
 	"strconv"
-	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -26,25 +25,8 @@ func addressesCommand() *cobra.Command {
 }
 
 func fullDiskCommand() *cobra.Command {
-	return &cobra.Command{
-		Use:   "full-disk NAMESPACE/POD DIRECTORY",
-		Short: "Leave no room in a directory that is mounted in a pod's container",
-		Args:  cobra.ExactArgs(2),
-		RunE: onCluster(func(c *cobra.Command, k cluster.Cluster, args []string) error {
-			namespace, pod, err := podOf(args[0])
-			if err != nil {
-				return err
-			}
-			return k.FillDisk(c.Context(), namespace, pod, args[1])
-		}),
-	}
-}
-
-// podOf reads NAMESPACE/POD.
-func podOf(text string) (namespace, name string, err error) {
-	namespace, name, ok := strings.Cut(text, "/")
-	if !ok {
-		return "", "", fmt.Errorf("a pod is named NAMESPACE/POD, not %q", text)
-	}
-	return namespace, name, nil
+	return onPod("full-disk", "DIRECTORY", "Leave no room in a directory that is mounted in a pod's container", cobra.ExactArgs(2),
+		func(c *cobra.Command, k cluster.Cluster, namespace, pod string, directory []string) error {
+			return k.FillDisk(c.Context(), namespace, pod, directory[0])
+		})
 }

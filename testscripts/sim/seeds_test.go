@@ -3,7 +3,6 @@ package sim
 import (
 	"flag"
 	"fmt"
-	"strings"
 	"testing"
 )
 
@@ -19,14 +18,7 @@ func TestSeeds(t *testing.T) {
 	for seed := *first; seed < *first+*seeds; seed++ {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) {
 			t.Parallel()
-			script := scriptOf(uint64(seed), *shards)
-			told := play(t, program, script)
-			for _, f := range told.faults {
-				t.Error(f)
-			}
-			if t.Failed() {
-				t.Logf("the script:\n%s\nwhat happened:\n%s", script, strings.Join(told.trace, "\n"))
-			}
+			mustHold(t, program, scriptOf(uint64(seed), *shards))
 		})
 	}
 }

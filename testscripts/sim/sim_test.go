@@ -51,6 +51,18 @@ func playWith(t *testing.T, program *Program, script string, prepare func(*World
 	return &told
 }
 
+// mustHold plays a script that a test has made up, and fails with what the judge has found, the script and what happened.
+func mustHold(t *testing.T, program *Program, script string) {
+	t.Helper()
+	told := play(t, program, script)
+	for _, f := range told.faults {
+		t.Error(f)
+	}
+	if t.Failed() {
+		t.Logf("the script:\n%s\nwhat happened:\n%s", script, strings.Join(told.trace, "\n"))
+	}
+}
+
 func TestScripts(t *testing.T) {
 	program := load(t)
 	files, err := filepath.Glob("scripts/*.txtar")

@@ -2,7 +2,6 @@ package sim
 
 import (
 	"flag"
-	"strings"
 	"testing"
 )
 
@@ -18,13 +17,7 @@ func TestSweeps(t *testing.T) {
 		name, script := sweepOf(number)
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			told := play(t, program, script)
-			for _, f := range told.faults {
-				t.Error(f)
-			}
-			if t.Failed() {
-				t.Logf("the script:\n%s\nwhat happened:\n%s", script, strings.Join(told.trace, "\n"))
-			}
+			mustHold(t, program, script)
 		})
 	}
 }
