@@ -34,6 +34,9 @@ func (s *suite) apart(ctx context.Context, key client.ObjectKey) error {
 	if err != nil {
 		return err
 	}
+	if len(pods) == 0 {
+		return fmt.Errorf("%s has no running Pods", key)
+	}
 	var faults []error
 	taken := map[[2]string]string{}
 	for _, p := range pods {
