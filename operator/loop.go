@@ -36,7 +36,7 @@ func newLoop(mgr ctrl.Manager, policies string, chosen settings.Settings) (*cont
 	if err != nil {
 		return nil, err
 	}
-	live, err := impatient(mgr.GetConfig(), client.Options{
+	live, err := newClient(mgr.GetConfig(), client.Options{
 		HTTPClient: mgr.GetHTTPClient(), Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper(),
 	})
 	if err != nil {

@@ -52,7 +52,7 @@ func newManager(o options, chosen settings.Settings) (ctrl.Manager, error) {
 	mgr, err := ctrl.NewManager(config, manager.Options{
 		Scheme:                        scheme,
 		Cache:                         controller.CacheOptions(chosen.Namespaces),
-		NewClient:                     impatient,
+		NewClient:                     newClient,
 		Metrics:                       metricsserver.Options{BindAddress: o.metrics},
 		HealthProbeBindAddress:        o.probes,
 		LeaderElection:                o.leaderElect,
@@ -69,8 +69,8 @@ func newManager(o options, chosen settings.Settings) (ctrl.Manager, error) {
 	return mgr, addChecks(mgr)
 }
 
-// impatient is a client whose requests end at requestLimit. It implements client.NewClientFunc.
-func impatient(config *rest.Config, options client.Options) (client.Client, error) {
+// newClient makes a client whose requests end at requestLimit. It implements client.NewClientFunc.
+func newClient(config *rest.Config, options client.Options) (client.Client, error) {
 	limited := *options.HTTPClient
 	limited.Timeout = requestLimit
 	options.HTTPClient = &limited

@@ -43,7 +43,7 @@ func (w *World) objectOf(args []string) (client.Object, error) {
 		}
 		return orNil(kube.Get[v1alpha1.ValkeyNode](w.api, namespace, s.Name)), nil
 	}
-	return nil, fmt.Errorf("nobody knows a %q", args[0])
+	return nil, fmt.Errorf("no object is called %q here", args[0])
 }
 
 // orNil makes no object of a pointer to none.
