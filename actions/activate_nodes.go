@@ -10,7 +10,8 @@ import (
 	"valkey.gomomento.com/operator/cue/api/v1alpha1"
 )
 
-// ActivateNodes declares nodes working members of the cluster.
+// ActivateNodes declares nodes working members of the cluster, replicas once they are sent what their primaries write: from
+// then on others may go because these are there.
 type ActivateNodes struct {
 	Nodes []string `expr:"nodes"`
 }
@@ -30,6 +31,15 @@ func activate(ctx context.Context, env Env, name string) error {
 	node, err := liveNode(ctx, env, name)
 	if err != nil || node == nil || node.Spec.Lifecycle != v1alpha1.LifecycleJoining {
 		return err
+	}
+	primary, known := leaderOf(env.Snapshot, name)
+	if !known {
+		return nil
+	}
+	if primary != "" {
+		if following, err := follows(ctx, env, name, primary); !following {
+			return err
+		}
 	}
 	active := node.DeepCopy()
 	active.Spec.Lifecycle = v1alpha1.LifecycleActive

@@ -11,8 +11,8 @@ import (
 // elected.
 //
 // Writes wait for seconds if the election fails. So nothing is begun unless
-// primary and replica are well, all voters can reach the replica, and no other
-// failover is under way.
+// primary and replica are well, the replica is sent what is written, all voters can
+// reach the replica, and no other failover is under way.
 type FailOver struct {
 	Succession engine.Succession `expr:"succession"`
 }
@@ -22,13 +22,24 @@ func (a *FailOver) String() string { return describe(a.Succession) }
 
 // Execute implements Action.
 func (a *FailOver) Execute(ctx context.Context, env Env) error {
-	if a.Succession.Node == "" {
+	if a.Succession.Node == "" || a.Succession.Primary == "" {
 		return nil
 	}
-	if heard, _ := canvass(ctx, env, "replication clients"); !mayFailOver(heard, a.Succession) {
+	if !a.may(ctx, env) {
+		return nil
+	}
+	if following, err := follows(ctx, env, a.Succession.Node, a.Succession.Primary); !following {
+		return err
+	}
+	if !a.may(ctx, env) { // what it waited for may have taken a while
 		return nil
 	}
 	return succeed(ctx, env, a.Succession)
+}
+
+func (a *FailOver) may(ctx context.Context, env Env) bool {
+	heard, _ := canvass(ctx, env, "replication clients")
+	return mayFailOver(heard, a.Succession)
 }
 
 func mayFailOver(heard voices, s engine.Succession) bool {
