@@ -22,9 +22,6 @@ func (l Layout) Link(machine string) string {
 // CgroupRoot is the cgroup, seen from the top of each hierarchy, below which all pods of the cluster run.
 func (l Layout) CgroupRoot() string { return "localkube-" + l.Bridge() }
 
-// MachineNetwork is the network of the host's bridge and the machines on it.
-func (l Layout) MachineNetwork() string { return l.machineAddress(0) + "/24" }
-
 // HostAddress is the host's address on the bridge.
 func (l Layout) HostAddress() string { return l.machineAddress(1) }
 

@@ -180,9 +180,6 @@ func (s *Server) runs() bool { return s.alive && !s.hung }
 // Alive says that the process is there, hung or not.
 func (s *Server) Alive() bool { return s.alive }
 
-// Hung says that the process does not execute.
-func (s *Server) Hung() bool { return s.hung }
-
 // reaches says that what s sends is read by the other.
 func (s *Server) reaches(other *Server) bool {
 	return other.runs() && other.plugged && !s.cluster.Net.Cut(s.Name, other.Name)
