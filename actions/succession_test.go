@@ -4,7 +4,10 @@ import (
 	"slices"
 	"testing"
 
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
 	"valkey.gomomento.com/operator/actions"
+	"valkey.gomomento.com/operator/cue/api/v1alpha1"
 	"valkey.gomomento.com/operator/engine"
 )
 
@@ -84,6 +87,13 @@ func TestFailOver(t *testing.T) {
 		"a release that does not say why clients are paused": {
 			change: func(s *shop) { s.inform("a", "role:master\r\n") }, told: []string{"d: CLUSTER FAILOVER"},
 		},
+		"the replica has all that was written": {
+			change: func(s *shop) { s.inform("a", wellPrimary+"master_repl_offset:100\r\n") }, told: []string{"d: CLUSTER FAILOVER"},
+		},
+		"its stream does not run, though its link is up": {
+			change: func(s *shop) { s.inform("a", wellPrimary+"master_repl_offset:101\r\n") },
+		},
+		"the primary's node is not known":        {plan: func(s *engine.Succession) { s.Primary = "" }},
 		"another server answers for the replica": {plan: func(s *engine.Succession) { s.ID = "id-x" }},
 		"the replica's server is another node's": {plan: func(s *engine.Succession) { s.Node = "b" }},
 		"it follows another primary": {
@@ -132,6 +142,46 @@ func TestFailOver(t *testing.T) {
 			}
 			s.run(t, &actions.FailOver{Succession: plan})
 			same(t, "told", s.servers.told(), c.told)
+		})
+	}
+}
+
+// Others go because a new replica is there: it counts once it is sent what its primary writes.
+func TestActivateNodesWaitsForTheStream(t *testing.T) {
+	for name, c := range map[string]struct {
+		written string
+		primary string
+		want    v1alpha1.Lifecycle
+	}{
+		"it has all that was written":              {"100", "id-a", v1alpha1.LifecycleActive},
+		"nothing comes, though its link is up":     {"101", "id-a", v1alpha1.LifecycleJoining},
+		"nobody knows a node of its primary":       {"100", "id-x", v1alpha1.LifecycleJoining},
+		"it is a primary, with nobody to wait for": {"101", "", v1alpha1.LifecycleActive},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := newShop(t, nil)
+			s.inform("a", wellPrimary+"master_repl_offset:"+c.written+"\r\n")
+			for i := range s.Snapshot.Nodes {
+				n := &s.Snapshot.Nodes[i]
+				n.Server = &engine.Server{ID: n.LastID}
+				if n.Name == "d" {
+					n.Server.PrimaryID = c.primary
+				}
+			}
+			joining := node(s.Cluster, "d")
+			joining.Spec.Lifecycle = v1alpha1.LifecycleJoining
+			joining.UID, joining.ResourceVersion = "", ""
+			if err := s.Kube.Create(t.Context(), joining); err != nil {
+				t.Fatal(err)
+			}
+			s.run(t, &actions.ActivateNodes{Nodes: []string{"d"}})
+			if err := s.Kube.Get(t.Context(), client.ObjectKeyFromObject(joining), joining); err != nil {
+				t.Fatal(err)
+			}
+			if joining.Spec.Lifecycle != c.want {
+				t.Errorf("d is %s, want %s", joining.Spec.Lifecycle, c.want)
+			}
 		})
 	}
 }

@@ -185,7 +185,7 @@ func (c *comparison) introductions() []Introduction {
 	}
 	for i, a := range c.heard {
 		for j := i + 1; j < len(c.heard); j++ {
-			if b := c.heard[j]; !(knows[i] && knows[j]) && c.strangers(a, b) {
+			if b := c.heard[j]; (!knows[i] || !knows[j]) && c.strangers(a, b) {
 				meets[a.Name] = append(meets[a.Name], acquaint(b))
 			}
 		}

@@ -99,7 +99,7 @@ func (s *suite) startStray(ctx context.Context, key client.ObjectKey, pod *corev
 		reading.Wait()
 		var killed *exec.ExitError
 		if err := cmd.Wait(); !errors.As(err, &killed) || killed.ExitCode() >= 0 {
-			c.ended = errors.Join(c.ended, fmt.Errorf("the client beside %s ended by itself (%v) and said %q", c.pod, err, c.said))
+			c.ended = errors.Join(c.ended, err, fmt.Errorf("the client beside %s ended by itself and said %q", c.pod, c.said))
 		}
 	})
 	return c, nil
