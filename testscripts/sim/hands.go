@@ -102,22 +102,35 @@ const somebody = "somebody"
 // orderedBy sends a command to a server in the name of an operator or of somebody.
 func orderedBy(whom string) func(*World, []string) error {
 	return func(w *World, args []string) error {
-		if len(args) < 3 {
-			return fmt.Errorf("%d words instead of 3 or more", len(args))
+		if len(args) < 4 {
+			return fmt.Errorf("%d words instead of 4 or more", len(args))
 		}
 		return w.held(func() error {
 			s, err := w.who(args[:2])
 			if err != nil || s == nil {
 				return err
 			}
-			if whom == somebody {
-				w.judge.disturbed = true
-			}
-			if err := s.Order(whom, w.withIDs(args[2:])); err != nil {
+			err = s.Order(whom, w.withIDs(args[2:]))
+			if err != nil {
 				w.judge.tell("refused: %v", err)
+			}
+			if whom == somebody {
+				w.judge.byHand(s, args[3], err)
 			}
 			return nil
 		})
+	}
+}
+
+// byHand notes what somebody has done to a server.
+func (j *judge) byHand(s *model.Server, word string, err error) {
+	j.disturbed = true
+	switch {
+	case err != nil:
+	case word == "REPLICATE":
+		s.Struck() // its copy is thrown away
+	case word == "FORGET":
+		j.forgot = j.now()
 	}
 }
 

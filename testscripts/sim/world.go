@@ -143,12 +143,13 @@ func (w *World) changed(was, is client.Object) {
 }
 
 // Start implements kube.Runtime: a server starts with what its Pod has mounted.
-func (w *World) Start(pod *corev1.Pod) {
+func (w *World) Start(pod *corev1.Pod) bool {
 	node := kube.Get[v1alpha1.ValkeyNode](w.api, namespace, pod.Name)
 	secret := kube.Get[corev1.Secret](w.api, namespace, objects.AuthName(clusterName))
 	file := kube.Get[corev1.ConfigMap](w.api, namespace, objects.ACLName(clusterName))
-	if node == nil || secret == nil || file == nil {
-		return
+	conf := kube.Get[corev1.ConfigMap](w.api, namespace, objects.ConfigName(pod.Name))
+	if node == nil || secret == nil || file == nil || conf == nil {
+		return false
 	}
 	w.users = file.Data[objects.ACLKey]
 	w.servers.Start(model.Process{
@@ -156,6 +157,7 @@ func (w *World) Start(pod *corev1.Pod) {
 		Version: node.Spec.Version, Settings: node.Spec.ValkeySettings,
 		Users: func() string { return w.users }, Password: objects.Passwords(secret.Data).Repl,
 	})
+	return true
 }
 
 // on does it to the Pod's server, if there is one.

@@ -17,6 +17,7 @@ import (
 const (
 	bindAfter    = 40 * time.Millisecond
 	startAfter   = 400 * time.Millisecond
+	remount      = 500 * time.Millisecond // until a kubelet tries again to mount what was not there
 	stopNotice   = 300 * time.Millisecond // until a container's end is in its Pod's status
 	gone         = 100 * time.Millisecond // until a Pod whose container has ended is gone
 	unreadyAfter = 10 * time.Second
@@ -25,7 +26,8 @@ const (
 
 // A Runtime runs the containers of Pods, by the UID of the Pod.
 type Runtime interface {
-	Start(pod *corev1.Pod)
+	// Start runs the Pod's container. False says that what it mounts is not there, for which a kubelet waits.
+	Start(pod *corev1.Pod) bool
 	// Terminate asks the server to end; Kill ends it now. Whoever has been told of the end already is told of it no more.
 	Terminate(uid types.UID)
 	Kill(uid types.UID)
@@ -160,13 +162,17 @@ func (m *Machines) start(name string, uid types.UID) {
 	if pod == nil || m.down[pod.Spec.NodeName] || pod.DeletionTimestamp != nil || pod.Status.Phase != corev1.PodPending {
 		return
 	}
-	m.made++
+	made := m.made + 1
 	running := pod.DeepCopy()
-	running.Status.Phase, running.Status.PodIP = corev1.PodRunning, fmt.Sprintf("10.1.%d.%d", m.made/250, m.made%250+1)
+	running.Status.Phase, running.Status.PodIP = corev1.PodRunning, fmt.Sprintf("10.1.%d.%d", made/250, made%250+1)
 	running.Status.ContainerStatuses = []corev1.ContainerStatus{{
 		Name: objects.ContainerName, State: corev1.ContainerState{Running: &corev1.ContainerStateRunning{StartedAt: m.api.second()}},
 	}}
-	m.runtime.Start(running)
+	if !m.runtime.Start(running) {
+		m.api.Line.After(remount, func() { m.start(name, uid) })
+		return
+	}
+	m.made = made
 	m.api.store(pod, running)
 }
 

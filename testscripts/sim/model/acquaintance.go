@@ -41,10 +41,7 @@ func (s *Server) meet(ip string) {
 			return
 		}
 		s.meeting = slices.DeleteFunc(s.meeting, func(m meeting) bool { return m.ip == ip })
-		if s.bans(other.ID) {
-			return
-		}
-		s.admit(other)
+		s.admit(other) // whoever is introduced is let in although he is banned, until he is spoken of again
 		other.admit(s)
 		s.receive(other)
 		other.receive(s)
@@ -71,19 +68,43 @@ func (s *Server) add(p *peer) {
 	s.version++
 }
 
+// hearBans forgets those whom another has been told to, which it says with every ping until their time is over
+// (writePingExtensions). So a living member that somebody had forgotten comes and goes for as long as it is banned.
+func (s *Server) hearBans(from *Server) {
+	now := s.cluster.Line.Now()
+	var told []string
+	for id, until := range from.banned {
+		if s.peer(id) != nil && now.Before(until) {
+			told = append(told, id)
+		}
+	}
+	slices.Sort(told)
+	for _, id := range told {
+		s.drop(id, from.banned[id].Sub(now))
+	}
+}
+
 // forget drops a peer for a while, and lets the others do the same.
 func (s *Server) forget(id string, ttl time.Duration) {
-	i, found := slices.BinarySearchFunc(s.peers, id, byPeerID)
-	if !found || s.primary == id {
+	if !s.drop(id, ttl) {
 		return
 	}
-	s.byNumber[s.peers[i].of.n] = nil
-	s.peers = slices.Delete(s.peers, i, i+1)
-	s.banned[id] = s.cluster.Line.Now().Add(ttl)
-	s.give("", s.slots.of(id)...)
 	for _, p := range slices.Clone(s.peers) {
 		if s.reaches(p.of) {
 			p.of.forget(id, ttl)
 		}
 	}
+}
+
+// drop forgets a peer, and says whether it knew it.
+func (s *Server) drop(id string, ttl time.Duration) bool {
+	i, found := slices.BinarySearchFunc(s.peers, id, byPeerID)
+	if !found || s.primary == id {
+		return false
+	}
+	s.byNumber[s.peers[i].of.n] = nil
+	s.peers = append(s.peers[:i:i], s.peers[i+1:]...) // a new one, since the old one may be gone through just now
+	s.banned[id] = s.cluster.Line.Now().Add(ttl)
+	s.give("", s.slots.of(id)...)
+	return true
 }

@@ -76,7 +76,7 @@ func (s *Server) ping(p *peer, now time.Time) {
 	}
 	other := p.of
 	answers := other.IP == p.ip && s.talksTo(other)
-	if early && answers {
+	if early && answers || s.known(other) != p {
 		return
 	}
 	// Every second a random one is pinged, and each at the latest after half the node timeout.
@@ -133,6 +133,7 @@ func (s *Server) receive(from *Server) {
 		p.met = [2]int{from.version, s.version}
 	}
 	s.hearReports(from)
+	s.hearBans(from)
 }
 
 // stepsDown takes in that a primary has become a replica, and with it that its new primary is one, whose own word may come
