@@ -130,7 +130,9 @@ func (c *comparison) choosePrimaries() []*Node {
 }
 
 // mayBeGivenSlots are the nodes of a shard without slots that may get some: all of
-// them answer, and none is a replica that may yet be elected. Those that have
+// them answer, and none is a replica that may yet be elected. One that somebody
+// has attached to another shard's primary is no such replica: what it had of its
+// own shard is gone, and it comes back to whoever gets the slots. Those that have
 // replicas already come before those that have none.
 func (c *comparison) mayBeGivenSlots(s shard) []*Node {
 	var free, followed []*Node
@@ -143,7 +145,7 @@ func (c *comparison) mayBeGivenSlots(s shard) []*Node {
 		}
 	}
 	for _, n := range s.nodes {
-		if n.Server.Role == Primary {
+		if n.Server.Role == Primary || c.elsewhere(s, n.Server.PrimaryID) {
 			continue
 		}
 		head := c.byID[n.Server.PrimaryID]
@@ -257,12 +259,18 @@ func (c *comparison) strayed() []Attachment {
 	return out
 }
 
+// elsewhere says that the member is heard, and a primary of another shard.
+func (c *comparison) elsewhere(s shard, primary string) bool {
+	other := c.byID[primary]
+	return other != nil && other.Server.Role == Primary && other.ShardIndex != s.index
+}
+
 // astray says that replicas of the shard should not follow this primary: it is another shard's, where somebody has attached
 // them, and what they hold is not the last of it, since it is heard; or it died before it got a slot. Such a one nobody
 // elects a successor of, and what its replicas hold is nobody's.
 func (c *comparison) astray(s shard, primary string) bool {
-	if other := c.byID[primary]; other != nil {
-		return other.Server.Role == Primary && other.ShardIndex != s.index
+	if c.byID[primary] != nil {
+		return c.elsewhere(s, primary)
 	}
 	return c.covered && len(c.claims[primary]) == 0 && c.ended(primary)
 }

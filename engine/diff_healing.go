@@ -26,7 +26,7 @@ func (c *comparison) healing() HealingFacts {
 		heir := c.heir(id)
 		switch {
 		case heir == nil:
-		case h.Quorum && c.certainlyDead(id, len(primaries)):
+		case h.Quorum && c.certainlyDead(id, len(primaries)) && c.electable(heir):
 			h.Elections = append(h.Elections, c.succeeding(heir, id))
 		case !h.Quorum && c.ended(id):
 			h.TakeOvers = append(h.TakeOvers, c.succeeding(heir, id))
@@ -57,11 +57,23 @@ func (c *comparison) handOvers() []Succession {
 			continue
 		}
 		stay := slices.DeleteFunc(slices.Clone(s.copies), func(n *Node) bool { return n == s.primary || podGoes(n) })
-		if heir := c.successor(s, stay); heir != nil {
+		if heir := c.successor(s, stay); heir != nil && c.electable(heir) {
 			out = append(out, c.succeeding(heir, s.primary.Server.ID))
 		}
 	}
 	return out
+}
+
+// electable says that the voters who answer know the replica, and that it knows
+// them: it must have met them before it can have their votes, and to ask for them
+// again and again would keep it from meeting anybody.
+func (c *comparison) electable(replica *Node) bool {
+	for _, id := range c.primaries() {
+		if v := c.byID[id]; v != nil && (v.Server.Peer(replica.Server.ID) == nil || replica.Server.Peer(id) == nil) {
+			return false
+		}
+	}
+	return true
 }
 
 // podGoes says that the node's Pod is being deleted.
