@@ -13,13 +13,14 @@ type draft struct {
 	rand             *rand.Rand
 	shards, replicas int
 	tag              int
-	operators        int // made so far; the last one runs
+	operators        int  // made so far; the last one runs
+	wide             bool // draws from nearly all words
 }
 
 // scriptOf is the script of a seed: a cluster of so many shards, some rounds of edits and faults at any moment of what they
 // bring about, and after each the end of all faults, when all must become well again.
 func scriptOf(seed uint64, shards int) string {
-	d := &draft{rand: rand.New(rand.NewPCG(seed, 1)), shards: shards, replicas: 1 + int(seed%2)}
+	d := &draft{rand: rand.New(rand.NewPCG(seed, 1)), shards: shards, replicas: 1 + int(seed%2), wide: seed >= wideFrom}
 	d.line("seed %d", seed)
 	d.line("cluster %d %d", d.shards, d.replicas)
 	if d.one(8) > 0 {
@@ -31,6 +32,12 @@ func scriptOf(seed uint64, shards int) string {
 		d.line("rest")
 	}
 	d.round()
+	if d.wide && d.one(12) == 0 {
+		d.line("remove cluster")
+		d.line("heal")
+		d.line("gone")
+		return d.String()
+	}
 	d.line("heal")
 	d.line("settle")
 	return d.String()
@@ -50,11 +57,11 @@ func (d *draft) wait() {
 // round is some edits and faults.
 func (d *draft) round() {
 	if d.one(3) > 0 {
-		d.edit()
+		d.anyEdit()
 		d.wait()
 	}
 	for range 1 + d.one(4) {
-		d.fault()
+		d.anyFault()
 		d.wait()
 	}
 }
