@@ -105,6 +105,21 @@ func TestMoveSlotsSaysWhyItCannot(t *testing.T) {
 	s.fails(t, &actions.MoveSlots{Moves: []engine.Move{toC}}, "c: connection refused")
 }
 
+// A replica tells of its primary's imports in words of its own, and must be understood all the same.
+func TestAReplicaIsHeardWhileSlotsMove(t *testing.T) {
+	f := form(t, "9.1", 6)
+	f.run(t, &actions.MoveSlots{Moves: []engine.Move{f.migration("a", "b", engine.SlotRange{From: 0, To: 99})}})
+	if !f.holds(t, "b", engine.SlotRange{From: 0, To: 99}) {
+		t.Fatal("the slots have not changed hands")
+	}
+	for _, node := range []string{"a", "b", "d", "e"} {
+		f.ask(t, node)
+	}
+	if said := f.do(t, "e", "CLUSTER", "GETSLOTMIGRATIONS"); !strings.Contains(said, "IMPORT") {
+		t.Errorf("the replica says %q of the import", said)
+	}
+}
+
 func TestMoveSlotsOfRealServers(t *testing.T) {
 	f := form(t, "9.1", 6, "f")
 	some, rest := engine.SlotRange{From: 0, To: 1399}, engine.SlotRange{From: 1400, To: 5460}

@@ -34,8 +34,9 @@ func Migrations(elements []string) ([]engine.SlotMigration, error) {
 	return read, nil
 }
 
+// parseJob reads one job. A replica tells of its primary's imports, and names neither end.
 func parseJob(fields map[string]string) (engine.SlotMigration, error) {
-	for _, name := range []string{"operation", "slot_ranges", "source_node", "target_node", "state", "message"} {
+	for _, name := range []string{"operation", "slot_ranges", "state", "message"} {
 		if _, told := fields[name]; !told {
 			return engine.SlotMigration{}, fmt.Errorf("no %s", name)
 		}

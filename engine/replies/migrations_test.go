@@ -54,6 +54,22 @@ func TestJobsAreReadInTheServersOrder(t *testing.T) {
 	}
 }
 
+// So a replica of 9.1 tells of an import of its primary's: without these two.
+func TestAReplicasJobNamesNeitherEnd(t *testing.T) {
+	job := []string{
+		"name", "1f54cf2e22bb0fd763c273167e34e1f850f125c7", "operation", "IMPORT", "slot_ranges", "0-10",
+		"create_time", "1760000000", "last_update_time", "1760000002", "last_ack_time", "1760000001",
+		"state", "occurring-on-primary", "message", "", "cow_size", "0", "remaining_repl_size", "0",
+	}
+	got, err := replies.Migrations(job)
+	want := []engine.SlotMigration{{
+		Name: job[1], Slots: []engine.SlotRange{{From: 0, To: 10}}, State: "occurring-on-primary", Updated: time.Unix(1760000002, 0),
+	}}
+	if diff := cmp.Diff(want, got); diff != "" || err != nil {
+		t.Errorf("error %v, (-want +got):\n%s", err, diff)
+	}
+}
+
 func TestAFieldOfAReleaseToComeIsPassedOver(t *testing.T) {
 	got, err := replies.Migrations(append(exported(), "mood", "tired"))
 	if err != nil || len(got) != 1 || got[0].State != "snapshotting" {
