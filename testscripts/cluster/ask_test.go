@@ -26,6 +26,11 @@ type member struct {
 	asked int               // how often it was asked for CLUSTER NODES, this time included
 }
 
+// shakesHands says that the server has met somebody whose id it does not know yet.
+func (m member) shakesHands() bool {
+	return slices.ContainsFunc(m.peers, func(p engine.Peer) bool { return p.Handshake })
+}
+
 // self is the server's own line, the zero Peer if it is missing.
 func (m *member) self() engine.Peer { return myself(m.peers) }
 

@@ -25,11 +25,19 @@ func cmdFormed(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(s.formed(context.Background(), s.key(args[0]), shards, replicas))
 }
 
+// handshakeLimit is longer than a server keeps a handshake that comes to nothing: the node timeout, 5 s.
+const handshakeLimit = 7 * time.Second
+
 // formed checks on the servers themselves that the cluster is whole: as many
 // members as there should be and no other id anywhere, one view of who is who,
-// every slot served, no config epoch twice.
+// every slot served, no config epoch twice. A server that somebody has just met,
+// such as one back from a machine that was away, gets the time to find out whom.
 func (s *suite) formed(ctx context.Context, key client.ObjectKey, shards, replicas int) error {
 	members, err := s.members(ctx, key)
+	for end := time.Now().Add(handshakeLimit); err == nil && slices.ContainsFunc(members, member.shakesHands) && time.Now().Before(end); {
+		time.Sleep(100 * time.Millisecond)
+		members, err = s.members(ctx, key)
+	}
 	if err != nil {
 		return err
 	}
