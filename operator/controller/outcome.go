@@ -115,5 +115,5 @@ func unquiet(f *engine.Facts) bool {
 	if len(f.Nodes.Silent)+len(f.Members.Lingering)+len(f.Certificate.Unserved) > 0 {
 		return true
 	}
-	return f.Nodes.Answering > 0 && (!f.Members.Agreed || !f.Slots.Agreed || f.Slots.Covered != topology.SlotCount)
+	return f.Nodes.Answering > 0 && (!f.Members.Agreed || !f.Slots.Agreed || !f.Slots.Known || f.Slots.Covered != topology.SlotCount)
 }

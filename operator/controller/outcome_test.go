@@ -26,7 +26,7 @@ func TestWhatFollowsFromAPass(t *testing.T) {
 	idle := func(p *report.Pass, _ *streak) {
 		p.Decision.Rule, p.Facts.Cluster.Creating = "", false
 		p.Facts.Nodes.Answering, p.Facts.Members.Agreed = 1, true
-		p.Facts.Slots.Agreed, p.Facts.Slots.Covered = true, topology.SlotCount
+		p.Facts.Slots.Agreed, p.Facts.Slots.Known, p.Facts.Slots.Covered = true, true, topology.SlotCount
 	}
 	joining := []engine.Node{{Name: "a", Lifecycle: engine.Joining, Server: &engine.Server{}}}
 	syncs := []engine.Node{{Name: "a", Lifecycle: engine.Active, Server: &engine.Server{Role: engine.Replica}}}
@@ -50,6 +50,7 @@ func TestWhatFollowsFromAPass(t *testing.T) {
 		"idle while a replica syncs: nothing else tells":     {func(p *report.Pass, s *streak) { idle(p, s); p.Snapshot.Nodes = syncs }, soon, soon},
 		"idle while servers disagree: nothing else tells":    {func(p *report.Pass, s *streak) { idle(p, s); p.Facts.Members.Agreed = false }, soon, soon},
 		"idle while owners differ: nothing else tells":       {func(p *report.Pass, s *streak) { idle(p, s); p.Facts.Slots.Agreed = false }, soon, soon},
+		"idle while a server knows no owner: nothing tells":  {func(p *report.Pass, s *streak) { idle(p, s); p.Facts.Slots.Known = false }, soon, soon},
 		"idle while a slot is nobody's: nothing else tells":  {func(p *report.Pass, s *streak) { idle(p, s); p.Facts.Slots.Covered-- }, soon, soon},
 		"idle with a certificate on its way: nothing tells":  {func(p *report.Pass, s *streak) { idle(p, s); p.Facts.Certificate.Unserved = []string{"a"} }, soon, soon},
 		"idle with a silent server: nothing else tells":      {func(p *report.Pass, s *streak) { idle(p, s); p.Facts.Nodes.Silent = []string{"a"} }, soon, soon},

@@ -92,7 +92,7 @@ var commands = map[string]func(*testscript.TestScript, bool, []string){
 	"drift":     cmdDrift,     // drift NODE DIRECTIVE VALUE: somebody changes a setting on a running server
 	"pods":      cmdPods,      // pods running|pending|failed|deleted NODE|new [TROUBLE]: what became of Pods
 	"gain":      cmdGain,      // gain node SHARD | stray KIND/NAME | server|link|news NODE | job|failed|slots FROM TO SLOTS | mark FROM TO SLOT: something is there
-	"lose":      cmdLose,      // lose pod|node|record|server|link|news|host|[next-]secret|memory|object|budget [NODE|HOST] [WHY]: something vanishes; a node begins to, its record is gone
+	"lose":      cmdLose,      // lose pod|node|record|server|link|news|host|[next-]secret|memory|object|budget [NODE|HOST] [WHY|OWNER]: something vanishes; a node begins to, its record is gone; a server hears no news, and not what an owner holds
 	"elect":     cmdElect,     // elect NODE: the primaries elect a replica without being asked
 	"servers":   cmdServers,   // servers version|used|offset|room|keys|fieldttls NODE|all VALUE: what servers report
 	"zone":      cmdZone,      // zone NODE ZONE [HOST]: where the node's Pod runs
@@ -256,6 +256,9 @@ func cmdLose(ts *testscript.TestScript, _ bool, args []string) {
 		w.node(args[1]).Server.LinkUp = false
 	case "news":
 		w.deaf = append(w.deaf, args[1])
+		for _, owner := range args[2:] {
+			w.node(args[1]).Server.Peer(w.node(owner).Server.ID).Slots = nil
+		}
 	case "pod":
 		n := w.node(args[1])
 		n.Server, n.Pod = nil, nil
