@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strconv"
 	"syscall"
 	"time"
 
@@ -111,13 +110,7 @@ func (vs voices) missReplica(v voice, primary string) bool {
 }
 
 // offset is how many bytes of its primary's writes a replica has received.
-func (v *voice) offset() int64 {
-	n, err := strconv.ParseInt(infoField(v.info, "slave_repl_offset"), 10, 64)
-	if err != nil {
-		return -1
-	}
-	return n
-}
+func (v *voice) offset() int64 { return offsetIn(v.info, "slave_repl_offset") }
 
 // haveLost says that most of the voters that the replica knows have lost their link to its primary.
 func (vs voices) haveLost(replica *voice, primaryID string) bool {

@@ -36,17 +36,22 @@ func follows(ctx context.Context, env Env, replica, primary string) (bool, error
 	return caughtUp && err == nil, err
 }
 
-// offsetOf is the replication offset that the node's server tells in that field, in bytes; -1 when it tells none.
+// offsetOf is the replication offset that the node's server tells in that field, in bytes.
 func offsetOf(ctx context.Context, env Env, node, field string) (int64, error) {
 	texts, err := ask(ctx, env, node, command("INFO", "replication"))
 	if err != nil {
 		return -1, err
 	}
-	offset, err := strconv.ParseInt(infoField(texts[0], field), 10, 64)
+	return offsetIn(texts[0], field), nil
+}
+
+// offsetIn is the replication offset in a field of INFO, in bytes; -1 when it is not told, as by a server of another role.
+func offsetIn(info, field string) int64 {
+	offset, err := strconv.ParseInt(infoField(info, field), 10, 64)
 	if err != nil {
-		return -1, nil // a server that has changed its role meanwhile
+		return -1
 	}
-	return offset, nil
+	return offset
 }
 
 // leaderOf is the name of the node whose server the replica follows; "" for a server that is no replica, and known is

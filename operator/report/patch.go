@@ -45,7 +45,7 @@ func (r *Reporter) writeNodes(ctx context.Context, p Pass) error {
 			continue
 		}
 		node := base.DeepCopy()
-		node.Status = status
+		status.DeepCopyInto(&node.Status) // the reply is read into it, and what it shares with base is the cache's
 		changed = append(changed, func() error {
 			return client.IgnoreNotFound(r.kube.Status().Patch(ctx, node, client.MergeFrom(base)))
 		})

@@ -35,11 +35,10 @@ func (m member) shakesHands() bool {
 func (m *member) self() engine.Peer { return myself(m.peers) }
 
 func myself(peers []engine.Peer) engine.Peer {
-	i := slices.IndexFunc(peers, func(p engine.Peer) bool { return p.Myself })
-	if i < 0 {
-		return engine.Peer{}
+	if me := (&engine.Server{Peers: peers}).Self(); me != nil {
+		return *me
 	}
-	return peers[i]
+	return engine.Peer{}
 }
 
 // members asks every server of the cluster, as the operator's user.

@@ -33,12 +33,15 @@ const handshakeLimit = 7 * time.Second
 // every slot served, no config epoch twice. A server that somebody has just met,
 // such as one back from a machine that was away, gets the time to find out whom.
 func (s *suite) formed(ctx context.Context, key client.ObjectKey, shards, replicas int) error {
-	members, err := s.members(ctx, key)
-	for end := time.Now().Add(handshakeLimit); err == nil && slices.ContainsFunc(members, member.shakesHands) && time.Now().Before(end); {
-		time.Sleep(100 * time.Millisecond)
-		members, err = s.members(ctx, key)
-	}
-	if err != nil {
+	var members []member
+	var err error
+	strangers := within(ctx, handshakeLimit, func() error {
+		if members, err = s.members(ctx, key); err != nil || !slices.ContainsFunc(members, member.shakesHands) {
+			return nil
+		}
+		return fmt.Errorf("%s has a server that does not know whom it has met", key)
+	})
+	if err := errors.Join(err, strangers); err != nil {
 		return err
 	}
 	want := shards * (1 + replicas)
