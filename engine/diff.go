@@ -30,6 +30,7 @@ func Diff(s Snapshot, d Desired) *Facts {
 	f.Members.Agreed = c.agreed()
 	f.Members.Departed, f.Members.Lingering = c.departed()
 	f.Members.Strayed = c.strayed()
+	f.Members.Foreign, f.Members.Reclaims = c.reclaims()
 	f.Members.UsersStale = c.usersStale()
 	f.Members.Unevicted = c.unevicted()
 	f.Forming.Unready = c.unready(f)

@@ -266,11 +266,42 @@ func (c *comparison) elsewhere(s shard, primary string) bool {
 }
 
 // astray says that replicas of the shard should not follow this primary: it is another shard's, where somebody has attached
-// them, and what they hold is not the last of it, since it is heard; or it died before it got a slot. Such a one nobody
-// elects a successor of, and what its replicas hold is nobody's.
+// them, and what they hold is not the last of it, since it is heard or a replica of its own shard is; or it died before it
+// got a slot. Such a one nobody elects a successor of, and what its replicas hold is nobody's.
 func (c *comparison) astray(s shard, primary string) bool {
 	if c.byID[primary] != nil {
 		return c.elsewhere(s, primary)
 	}
+	if dead := c.bearer(primary); dead != nil && dead.ShardIndex != s.index && len(c.natives(dead.ShardIndex, primary)) > 0 {
+		return true
+	}
 	return c.covered && len(c.claims[primary]) == 0 && c.ended(primary)
+}
+
+// natives are the member's replicas that are of the shard and have been in sync since they started. What they have received
+// of its stream can be compared, which that of a replica attached from elsewhere cannot: its offset may be of the stream
+// that it followed before.
+func (c *comparison) natives(shard int, primary string) []*Node {
+	var out []*Node
+	for _, n := range c.heard {
+		if n.ShardIndex == shard && n.Server.Role == Replica && n.Server.PrimaryID == primary && n.Server.Offset > neverSynced {
+			out = append(out, n)
+		}
+	}
+	return out
+}
+
+// reclaims are the failovers that give shards which another one's server leads back to their own.
+func (c *comparison) reclaims() (foreign []string, back []Succession) {
+	for _, s := range c.shards {
+		if s.foreign == nil {
+			continue
+		}
+		foreign = append(foreign, s.foreign.Name)
+		copies := slices.DeleteFunc(slices.Clone(s.nodes), func(n *Node) bool { return !c.follows(n, s.foreign) })
+		if heir := c.successor(s, copies); heir != nil && c.electable(heir) {
+			back = append(back, c.succeeding(heir, s.foreign.Server.ID))
+		}
+	}
+	return foreign, back
 }

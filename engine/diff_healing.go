@@ -94,8 +94,8 @@ func (c *comparison) succeeding(heir *Node, id string) Succession {
 	return s
 }
 
-// heir is the freshest replica of a member, nil when there is none that can be
-// heard, or when one that cannot is reached by others: it may have received more,
+// heir is the freshest replica of a member, of its own shard if there is one,
+// nil when there is none that can be heard, or when one that cannot is reached by others: it may have received more,
 // and what it alone has would be lost. One that has never been in sync has
 // nothing, and waits for any other that may live.
 func (c *comparison) heir(id string) *Node {
@@ -106,6 +106,11 @@ func (c *comparison) heir(id string) *Node {
 	for _, n := range c.heard {
 		if n.Server.Role == Replica && n.Server.PrimaryID == id && !c.dead(n) {
 			replicas = append(replicas, n)
+		}
+	}
+	if old := c.bearer(id); old != nil {
+		if natives := slices.DeleteFunc(c.natives(old.ShardIndex, id), c.dead); len(natives) > 0 {
+			replicas = natives
 		}
 	}
 	if len(replicas) == 0 {

@@ -15,6 +15,9 @@ type shard struct {
 	// rivals are other heard nodes of the shard that hold slots. Whoever was cut off while a move to it was under way
 	// may have been replaced before it takes these slots over.
 	rivals []*Node
+	// foreign is the primary that the shard's servers follow where it is another shard's node, nil where it is not. It was
+	// attached here by hand, and was elected or told to take over.
+	foreign *Node
 	// head is the server that the others follow: the one that holds the shard's
 	// slots or, in a shard that has none yet, the one that is to get them. While
 	// any slot is without a heard owner, a shard without slots may be one whose
@@ -46,6 +49,9 @@ func (c *comparison) sortIntoShards() {
 		c.rank(s)
 		s.index, s.head = i, c.findHead(s)
 		s.copies = c.findCopies(s)
+	}
+	for i := range all {
+		all[i].foreign = c.findForeign(&all[i], all)
 	}
 	c.shards, c.leaving = all[:c.target.Shards], all[c.target.Shards:]
 }
@@ -113,6 +119,22 @@ func (c *comparison) coverage() bool {
 		count += topology.Count(c.claims[n.Server.ID])
 	}
 	return count == topology.SlotCount && held.Count() == topology.SlotCount
+}
+
+// findForeign is the rival of another shard's primary that most of the shard's servers follow, who lead nothing themselves.
+func (c *comparison) findForeign(s *shard, all []shard) *Node {
+	if s.head != nil {
+		return nil
+	}
+	var found *Node
+	for i := range all {
+		for _, n := range all[i].rivals {
+			if count := c.followers(s, n); count > 0 && (found == nil || count > c.followers(s, found)) {
+				found = n
+			}
+		}
+	}
+	return found
 }
 
 func (c *comparison) findCopies(s *shard) []*Node {
@@ -194,14 +216,14 @@ func (c *comparison) retirement(n *Node) Retirement {
 
 // retirable are the shard's nodes that may leave now, those to stay given: as
 // long as the copies that stay are as many as there should be, the others are
-// not needed. The head is never among them, for its slots.
+// not needed. The head and its rivals are never among them, for their slots.
 func (c *comparison) retirable(s shard, stay []*Node) []Retirement {
 	if s.head == nil {
 		return nil
 	}
 	leave, left := []Retirement(nil), len(s.copies)
 	for _, n := range lastToFirst(s) {
-		if n == s.head || slices.Contains(stay, n) || !c.joined(n) || !c.hears(n) {
+		if n == s.head || slices.Contains(stay, n) || slices.Contains(s.rivals, n) || !c.joined(n) || !c.hears(n) {
 			continue
 		}
 		if slices.Contains(s.copies, n) {

@@ -117,6 +117,10 @@ type MemberFacts struct {
 	// Strayed are replicas that follow the primary of another shard, or one that died before it got a slot, with that of
 	// their own.
 	Strayed []Attachment `expr:"strayed"`
+	// Foreign are nodes whose server leads another shard than its own, by the index of that shard.
+	Foreign []string `expr:"foreign"`
+	// Reclaims are the failovers that give these shards back to servers of their own, where one is in sync.
+	Reclaims []Succession `expr:"reclaims"`
 	// UsersStale are nodes whose server has loaded another ACL file than the one it should have, sorted.
 	UsersStale []string `expr:"usersStale"`
 	// Unevicted are nodes whose server has the users it should have, and still has connections of some who have lost

@@ -109,10 +109,10 @@ func inFlight(pass report.Pass) bool {
 // syncing says that a replica is not in sync yet: no watch tells when it is, and until then the status says less than there is.
 func syncing(s *engine.Server) bool { return s.Role == engine.Replica && !s.LinkUp }
 
-// unquiet says that servers are silent, do not know each other or who serves which slots, or do not serve the
-// certificate, which may pass without an event.
+// unquiet says that servers are silent, do not know each other or who serves which slots, lead another's shard, or do not
+// serve the certificate, which may pass without an event.
 func unquiet(f *engine.Facts) bool {
-	if len(f.Nodes.Silent)+len(f.Members.Lingering)+len(f.Certificate.Unserved) > 0 {
+	if len(f.Nodes.Silent)+len(f.Members.Lingering)+len(f.Members.Foreign)+len(f.Certificate.Unserved) > 0 {
 		return true
 	}
 	return f.Nodes.Answering > 0 && (!f.Members.Agreed || !f.Slots.Agreed || !f.Slots.Known || f.Slots.Covered != topology.SlotCount)

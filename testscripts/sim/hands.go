@@ -128,9 +128,11 @@ func (j *judge) byHand(s *model.Server, word string, err error) {
 	switch {
 	case err != nil:
 	case word == "REPLICATE":
-		s.Struck() // its copy is thrown away
+		s.Attached() // its copy is thrown away
 	case word == "FORGET":
 		j.forgot = j.now()
+	case word == "FAILOVER":
+		j.promoted = j.now()
 	}
 }
 
@@ -201,8 +203,8 @@ func (j *judge) evicted(s *model.Server) {
 	if p := s.Primary(); p != nil {
 		head = p
 	}
-	if head.Slots() == 0 || j.excused(s) {
-		return
+	if head.Slots() == 0 || j.excused(s) || j.promoted > 0 && j.now() < j.promoted+race {
+		return // After a failover that nobody announced the others sync again, and no budget can have known.
 	}
 	another := func(r *model.Server) bool { return r != s && (r == head || r.InSync() && r.Primary() == head) }
 	if !slices.ContainsFunc(j.w.servers.Servers(), another) {

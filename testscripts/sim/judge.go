@@ -33,8 +33,9 @@ type judge struct {
 	lastEdit time.Duration
 	// paused and removed are since when the cluster is, zero when it is not.
 	paused, removed time.Duration
-	// forgot is when somebody last let servers forget one by hand, zero when nobody has.
-	forgot time.Duration
+	// forgot is when somebody last let servers forget one by hand, and promoted when somebody last let a replica take over so;
+	// zero when nobody has.
+	forgot, promoted time.Duration
 }
 
 // race is how long before a command the world may have been another one: what an operator has just seen was true then.

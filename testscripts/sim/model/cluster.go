@@ -40,11 +40,13 @@ type Cluster struct {
 	servers []*Server // sorted by id
 	ids     map[string]*Server
 	lag     time.Duration
+	// spoilt is until when what the shards took in may be lost, by shard id: somebody's hands had put a server in the way.
+	spoilt map[string]time.Time
 }
 
 // New is a cluster without servers, whose replicas lag by so much.
 func New(line *timeline.Line, lag time.Duration) *Cluster {
-	c := &Cluster{Line: line, lag: lag, ids: map[string]*Server{}}
+	c := &Cluster{Line: line, lag: lag, ids: map[string]*Server{}, spoilt: map[string]time.Time{}}
 	line.After(tick, c.tick)
 	return c
 }
@@ -101,6 +103,8 @@ type Server struct {
 	copy          replica
 	// struck are the times in which a fault was on the server, the last one perhaps without an end.
 	struck []strike
+	// attached says that somebody has attached it to a primary by hand.
+	attached bool
 }
 
 // A meeting is a handshake under way.

@@ -63,6 +63,9 @@ type replica struct {
 	up bool
 	// synced is when the sync under way is done, zero when there is none; stalled since when nothing came.
 	synced, stalled time.Time
+	// flows is when the primary begins to send what was written after the sync: once it has read an acknowledgement, and a
+	// replica acknowledges once a second (replicaStartCommandStream and replicationCron).
+	flows time.Time
 }
 
 // put makes the entry the key's, and sends it on if the server is a primary.
@@ -88,6 +91,9 @@ func (r *replica) drain(s *Server) { r.take(s, s.cluster.Line.Now()) }
 
 // take takes in what the primary had sent by then.
 func (r *replica) take(s *Server, until time.Time) {
+	if s.cluster.Line.Now().Before(r.flows) {
+		return
+	}
 	for ; r.next < len(r.stream.log) && !r.stream.log[r.next].at.After(until); r.next++ {
 		w := r.stream.log[r.next]
 		if w.head == nil {
@@ -164,6 +170,16 @@ func (r *replica) sync(s, from *Server) {
 	}
 	r.offset, r.stream, r.next = from.copy.offset, from.copy.stream, len(from.copy.stream.log)
 	r.up, r.synced = true, time.Time{}
+	r.flows = s.cluster.Line.Now().Add(s.lateness())
+}
+
+// ackPeriod is how often a replica acknowledges what it has.
+const ackPeriod = time.Second
+
+// lateness is how long the server gets nothing after a sync: about every second time the acknowledgement that ends the sync
+// comes too early to count, and the next one does.
+func (s *Server) lateness() time.Duration {
+	return max(0, s.cluster.Line.Between(-ackPeriod, ackPeriod, "stream", s.ID))
 }
 
 // write lets the client append to each key once.

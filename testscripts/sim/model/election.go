@@ -87,9 +87,18 @@ func (s *Server) askForVotes(e *election) {
 	s.cluster.Line.After(voteTime, func() {
 		if s.runs() && s.election == e && s.primary != "" {
 			s.cluster.Succeeded(s, e.agreed)
+			s.spoils(e)
 			s.promote(e.epoch)
 		}
 	})
+}
+
+// spoils notes that a server which somebody attached by hand is elected, by nobody's order, before it has a copy of what its
+// shard holds: Valkey compares offsets, and its is of the stream that it followed before.
+func (s *Server) spoils(e *election) {
+	if old := s.cluster.byID(s.primary); s.attached && !e.forced && s.copy.stream.of != old {
+		s.cluster.spoilt[s.shard] = s.cluster.Line.Now()
+	}
 }
 
 // vote says whether the server votes for a replica (clusterSendFailoverAuthIfNeeded). It knows itself not to have failed.
@@ -173,6 +182,10 @@ func (s *Server) handOver() {
 // caughtUp holds the election of a coordinated failover once nothing is missing.
 func (s *Server) caughtUp(old *Server, e *election) {
 	if s.election != e || !s.runs() || !s.copy.up || !s.talksTo(old) || s.copy.stream != old.copy.stream {
+		return
+	}
+	if now := s.cluster.Line.Now(); now.Before(s.copy.flows) {
+		s.cluster.Line.At(s.copy.flows, func() { s.caughtUp(old, e) })
 		return
 	}
 	s.copy.drain(s)

@@ -21,6 +21,13 @@ func (s *Server) Deleted() {
 	s.struck = append(s.struck, strike{from: s.cluster.Line.Now(), deleted: true})
 }
 
+// Attached notes that somebody has attached the server to another primary by hand: what it held is thrown away, and it may
+// be elected before it has a copy of what that one holds.
+func (s *Server) Attached() {
+	s.Struck()
+	s.attached = true
+}
+
 // Recovered notes that all faults on the server have ended.
 func (s *Server) Recovered() {
 	for i := range s.struck {
@@ -78,8 +85,15 @@ func (s *Server) Terminate() {
 	if heir := s.bestReplica(); s.Settings["shutdown-on-sigterm"] == "failover" && heir != nil && s.Slots() > 0 {
 		delay = time.Second
 		s.pausedUntil = s.cluster.Line.Now().Add(manualTimeout)
-		heir.copy.drain(heir)
-		heir.forceFailover()
+		begin := func() {
+			if s.runs() && heir.runs() && heir.primary == s.ID {
+				heir.copy.drain(heir)
+				heir.forceFailover()
+			}
+		}
+		wait := max(0, heir.copy.flows.Sub(s.cluster.Line.Now()))
+		delay += wait
+		s.cluster.Line.After(wait, begin)
 	}
 	s.cluster.Line.After(delay, func() { s.end(0) })
 }
@@ -161,6 +175,9 @@ const (
 )
 
 func (c *Cluster) excused(e *entry) bool {
+	if e.at.Before(c.spoilt[e.by.shard]) {
+		return true
+	}
 	for _, x := range e.by.struck {
 		if !x.deleted && !e.at.Before(x.from.Add(-excuse-e.by.Lag)) && (x.to.IsZero() || !e.at.After(x.to.Add(doubt))) {
 			return true
