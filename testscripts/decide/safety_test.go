@@ -36,6 +36,7 @@ func TestSafeInAnyOrder(t *testing.T) {
 		for range 1 + random.IntN(4) {
 			b.world.damage(random)
 		}
+		b.askEach(t)
 		random.Shuffle(len(rules), func(i, j int) { rules[i], rules[j] = rules[j], rules[i] })
 		b.follow(t, acted)
 	}
@@ -46,6 +47,35 @@ func TestSafeInAnyOrder(t *testing.T) {
 			t.Errorf("%s was never decided: the test proves nothing about it", action)
 		}
 	}
+}
+
+// askEach asks each rule as if it were the only one: what it would do must be safe without the others, too.
+func (b *bench) askEach(t *testing.T) {
+	t.Helper()
+	b.step()
+	facts := engine.Diff(b.world.Snapshot, b.world.desired)
+	for i := range b.rules {
+		d := engine.Decide(facts, b.rules[i:i+1])
+		if d.Rule == "" {
+			continue
+		}
+		held := maps.Clone(b.world.held)
+		if fault := cmp.Or(b.world.unsafe(d), b.world.outOfPlace(d)); fault != "" {
+			t.Fatalf("%s\n%s\n%+v", fault, d, b.world.Snapshot)
+		}
+		b.world.held = held
+	}
+}
+
+// outOfPlace says that a rule which cares for the cluster holds while nobody may, or that what it asks for is not there.
+func (w *world) outOfPlace(d engine.Decision) string {
+	switch {
+	case d.Err != nil:
+		return "cannot be carried out: " + d.Err.Error()
+	case (w.Cluster.Paused || w.Cluster.Deleting || !w.Cluster.Finalizer) && d.Phase != "lifecycle":
+		return "decides about a cluster that is paused, deleted or not guarded: " + d.Rule
+	}
+	return ""
 }
 
 // follow takes some steps, and checks each before it is carried out.
@@ -152,6 +182,8 @@ var damages = []func(*world, *engine.Node){
 	func(w *world, _ *engine.Node) { w.begin(len(w.Nodes)) },
 	func(w *world, _ *engine.Node) { w.Objects = nil },
 	func(w *world, _ *engine.Node) { w.Cluster.Paused = true },
+	func(w *world, _ *engine.Node) { w.Cluster.Deleting = true },
+	func(w *world, _ *engine.Node) { w.Cluster.Finalizer = false },
 	func(w *world, _ *engine.Node) {
 		kept := w.desired.Topology
 		w.desired, w.Cluster.Kept = engine.Desired{Problem: "nothing resolves"}, &kept
@@ -208,7 +240,7 @@ var damages = []func(*world, *engine.Node){
 
 // unsafe says what is wrong with carrying out the decision, "" when nothing is.
 func (w *world) unsafe(d engine.Decision) string {
-	if w.Cluster.Paused && d.Acts() {
+	if w.Cluster.Paused && !w.Cluster.Deleting && d.Acts() {
 		return "acts on a paused cluster"
 	}
 	if fault := w.unsafeForCredentials(d); fault != "" {
@@ -312,7 +344,7 @@ func (w *world) failsOverToTheUnready(s engine.Succession) string {
 func (w *world) discards(a *actions.ReturnReplicas) string {
 	for _, at := range a.Attachments {
 		s := w.node(at.Node).Server
-		if s == nil || s.Role != engine.Replica || w.serverOf(s.PrimaryID) == nil {
+		if s == nil || s.Role != engine.Replica || w.serverOf(s.PrimaryID) == nil && !w.leavesACopy(s.PrimaryID) {
 			return "throws away what may be the last copy: " + at.Node
 		}
 		if own := w.serverOf(at.PrimaryID); own == nil || own.Role != engine.Primary {
@@ -320,6 +352,14 @@ func (w *world) discards(a *actions.ReturnReplicas) string {
 		}
 	}
 	return ""
+}
+
+// leavesACopy says that a server of the primary's own shard is in the cluster as its replica.
+func (w *world) leavesACopy(primary string) bool {
+	at := slices.IndexFunc(w.Nodes, func(n engine.Node) bool { return n.LastID == primary })
+	return at >= 0 && slices.ContainsFunc(w.Nodes, func(n engine.Node) bool {
+		return n.ShardIndex == w.Nodes[at].ShardIndex && n.Server != nil && n.Server.PrimaryID == primary
+	})
 }
 
 func (w *world) replacesTheLiving(s engine.Succession, ended bool) string {
