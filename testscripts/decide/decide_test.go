@@ -365,8 +365,34 @@ func (b *bench) step() engine.Decision {
 	return b.world.last
 }
 
+// stepIn is a step of a scenario, in which no rule may care for a cluster that nobody may touch.
+func (b *bench) stepIn(ts *testscript.TestScript) engine.Decision {
+	d := b.step()
+	if rule := b.meddler(); rule != "" {
+		ts.Fatalf("rule %s would hold here in a cluster that is paused, deleted or not guarded", rule)
+	}
+	return d
+}
+
+// meddler is a rule that would care for the cluster although it were paused, being deleted or without its finalizer.
+func (b *bench) meddler() string {
+	for _, touch := range []func(*engine.Cluster){
+		func(c *engine.Cluster) { c.Paused = true }, func(c *engine.Cluster) { c.Deleting = true }, func(c *engine.Cluster) { c.Finalizer = false },
+	} {
+		snapshot := b.world.Snapshot
+		touch(&snapshot.Cluster)
+		facts := engine.Diff(snapshot, b.world.desired)
+		for i := range b.rules {
+			if held, err := b.rules[i].When.Holds(facts); b.rules[i].Phase != "lifecycle" && (held || err != nil) {
+				return b.rules[i].Name
+			}
+		}
+	}
+	return ""
+}
+
 func cmdDecide(ts *testscript.TestScript, _ bool, args []string) {
-	d := at(ts).step()
+	d := at(ts).stepIn(ts)
 	if len(args) == 0 {
 		d.Asked = nil
 	}
@@ -380,7 +406,7 @@ func cmdAct(ts *testscript.TestScript, _ bool, _ []string) { ts.Check(at(ts).wor
 func cmdSettle(ts *testscript.TestScript, _ bool, _ []string) {
 	b := at(ts)
 	for range 50 {
-		d := b.step()
+		d := b.stepIn(ts)
 		b.told.note(d.Rule)
 		_, err := fmt.Fprintln(ts.Stdout(), headline(d))
 		ts.Check(err)
