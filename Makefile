@@ -92,8 +92,9 @@ mutants: ## What tells the operator from each of its mutants: SHARE=2/8 for a pa
 	mkdir -p $(MUTANTS)
 	go run ./testscripts/sim/mutate $(MUTANTS)
 	go test -c -o $(MUTANTS)/decide.test ./testscripts/decide
+	go test -c -overlay $(MUTANTS)/overlay.json -o $(MUTANTS)/actions.test ./actions
 	go test -count=1 -timeout 0 -overlay $(MUTANTS)/overlay.json -run TestEveryMutant ./testscripts/sim -v \
-		-mutants $(or $(SHARE),1/1) -mutant-time $(or $(TIME),3h) -mutant '$(MUTANT)' -scenarios $(MUTANTS)/decide.test
+		-mutants $(or $(SHARE),1/1) -mutant-time $(or $(TIME),3h) -mutant '$(MUTANT)' -scenarios $(MUTANTS)/decide.test -actions $(MUTANTS)/actions.test
 
 .PHONY: test-localkube
 test-localkube: localkube ## localkube's own tests, on a second instance of it

@@ -22,6 +22,7 @@ var (
 	mutantSweeps = flag.Int("mutant-sweeps", 300, "how many sweeps each mutant runs at most")
 	huntTime     = flag.Duration("mutant-time", time.Hour, "after this no more mutants are begun")
 	scenarios    = flag.String("scenarios", "", "the test binary of testscripts/decide, which is to try the mutants too")
+	actionTests  = flag.String("actions", "", "the test binary of the actions, built as this one is, which is to try their mutants too")
 )
 
 // What a program that testscripts/sim/mutate has prepared knows: the preconditions of actions, how to leave one out, which of
@@ -61,7 +62,7 @@ type hunt struct {
 	sound map[string]bool
 	dir   string // for rules of mutants
 
-	tried, caught, onPaper, inSimulation, explained int
+	tried, caught, onPaper, inSimulation, inTests, explained, same int
 }
 
 // TestEveryMutant says of every mutant what tells it from the operator: scenarios on paper, scripts, and seeds. It fails for
@@ -85,8 +86,8 @@ func TestEveryMutant(t *testing.T) {
 		}
 		h.try(t, m)
 	}
-	fmt.Printf("%d mutants, %d caught: %d on paper, %d by simulation alone; %d of the others are explained\n",
-		h.tried, h.caught, h.onPaper, h.inSimulation, h.explained)
+	fmt.Printf("%d mutants, %d caught: %d on paper, %d by simulation, %d by tests of the actions; %d of the others are explained; %d swaps not counted\n",
+		h.tried, h.caught, h.onPaper, h.inSimulation, h.inTests, h.explained, h.same)
 }
 
 func newHunt(t *testing.T) *hunt {
@@ -150,27 +151,32 @@ func (h *hunt) look(t *testing.T, name string) {
 func (h *hunt) try(t *testing.T, m mutant) {
 	t.Helper()
 	var by []string
-	h.tried++
-	onPaper, inSimulation := h.paper(t, m, "TestDecide"), h.simulation(t, m)
+	onPaper, inSimulation, inTests := h.paper(t, m, "TestDecide"), h.simulation(t, m), h.tests(m)
 	if onPaper == "" && inSimulation == "" {
 		onPaper = h.paper(t, m, "TestSafeInAnyOrder") // takes ten times as long
 	}
-	if onPaper != "" {
-		h.onPaper++
-		by = append(by, onPaper)
+	for found, count := range map[string]*int{onPaper: &h.onPaper, inSimulation: &h.inSimulation, inTests: &h.inTests} {
+		if found != "" {
+			*count++
+			by = append(by, found)
+		}
 	}
-	if inSimulation != "" {
-		h.inSimulation++
-		by = append(by, inSimulation)
-	}
-	if len(by) > 0 {
+	slices.Sort(by)
+	why, known := survivors[m.name]
+	switch {
+	case len(by) > 0:
 		h.caught++
-	} else if why, known := survivors[m.name]; known {
+	case m.other != "" && len(h.where[m.name]) == 0:
+		h.same++
+		fmt.Printf("%s\tnot counted: the two hold together in no script\n", m.name)
+		return
+	case known:
 		h.explained++
 		by = append(by, "survives: "+why)
-	} else {
+	default:
 		by = append(by, h.survived(t, m))
 	}
+	h.tried++
 	fmt.Printf("%s\t%s\n", m.name, strings.Join(by, "; "))
 }
 
