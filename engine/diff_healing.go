@@ -24,11 +24,13 @@ func (c *comparison) healing() HealingFacts {
 			continue
 		}
 		heir := c.heir(id)
-		switch {
-		case heir == nil:
-		case h.Quorum && c.certainlyDead(id, len(primaries)) && c.electable(heir):
+		if heir == nil {
+			continue
+		}
+		if c.certainlyDead(id, len(primaries)) && c.electable(heir) {
 			h.Elections = append(h.Elections, c.succeeding(heir, id))
-		case !h.Quorum && c.ended(id):
+		}
+		if c.ended(id) {
 			h.TakeOvers = append(h.TakeOvers, c.succeeding(heir, id))
 		}
 	}

@@ -172,8 +172,8 @@ func (c *comparison) succession(s shard, stay []*Node) []Succession {
 
 // excess are the members beyond the target in shards that stay, and that no
 // roll is about to use: what fewer replicas per shard leave over.
-func (c *comparison) excess(f *Facts) []Retirement {
-	if c.creating || c.want.Problem != "" || !c.covered || !f.Members.Agreed {
+func (c *comparison) excess() []Retirement {
+	if c.creating || !c.covered {
 		return nil
 	}
 	var out []Retirement

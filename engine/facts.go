@@ -55,7 +55,7 @@ type SpecFacts struct {
 type ObjectFacts struct {
 	// Credentials says that the Secret with the system passwords is whole.
 	Credentials bool `expr:"credentials"`
-	// Stale are the objects to create or mend, as "Kind/name", sorted.
+	// Stale are the objects to create or mend, as "Kind/name", sorted; none while the specs are not accepted.
 	Stale []string `expr:"stale"`
 	// Strays are owned objects whose node is gone, as "Kind/name", sorted.
 	Strays []string `expr:"strays"`
@@ -162,9 +162,9 @@ type HealingFacts struct {
 	Quorum bool `expr:"quorum"`
 	// HandOvers let primaries go whose Pod is being deleted while their server still runs.
 	HandOvers []Succession `expr:"handOvers"`
-	// Elections are to replace primaries that are certainly dead, by the votes of the others.
+	// Elections are to replace primaries that are certainly dead, by the votes of the others if they have a quorum.
 	Elections []Succession `expr:"elections"`
-	// TakeOvers are to replace primaries whose servers have ended, where too few are left to vote.
+	// TakeOvers are to replace primaries whose servers have ended, if too few are left to vote.
 	TakeOvers []Succession `expr:"takeOvers"`
 }
 

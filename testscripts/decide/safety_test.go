@@ -186,9 +186,12 @@ var damages = []func(*world, *engine.Node){
 	func(w *world, _ *engine.Node) { w.Cluster.Deleting = true },
 	func(w *world, _ *engine.Node) { w.Cluster.Finalizer = false },
 	func(w *world, _ *engine.Node) {
-		kept := w.desired.Topology
-		w.desired, w.Cluster.Kept = engine.Desired{Problem: "nothing resolves"}, &kept
+		w.keep()
+		w.desired = engine.Desired{Problem: "nothing resolves"}
 	},
+	func(w *world, _ *engine.Node) { w.refuse("the platform allows no such image") },
+	func(w *world, _ *engine.Node) { w.spoilCertificate() },
+	func(w *world, n *engine.Node) { w.halfMade(n) },
 	func(w *world, _ *engine.Node) { w.desired.Node.Image = "another" },
 	func(w *world, _ *engine.Node) { w.desired.Topology.Shards = w.desired.Topology.Shards%3 + 1 },
 	func(w *world, _ *engine.Node) { w.desired.Topology.ReplicasPerShard ^= 1 },
@@ -259,7 +262,13 @@ func (w *world) unsafe(d engine.Decision) string {
 	case *actions.SetBudget:
 		return w.exposes(a)
 	case *actions.CreateNodes:
-		return cmp.Or(w.createsTooMuch(a), w.uncounted(len(a.Nodes)))
+		return cmp.Or(w.createsTooMuch(a), w.uncounted(len(a.Nodes)), w.createsUnfurnished())
+	case *actions.ProvisionNodes:
+		return w.provisions(a)
+	case *actions.ApplyObjects:
+		return cmp.Or(w.takesUpTheRefused(true), w.locksOut())
+	case *actions.GuardCluster:
+		return w.guardsTheDeleted()
 	case *actions.CopyCertificate:
 		return w.takesUpTheRefused(a.Secret != w.Certificate.CopiedFrom)
 	case *actions.RecordTarget:
@@ -280,11 +289,11 @@ func (w *world) takesUpTheRefused(news bool) string {
 func (w *world) unsafeForShards(d engine.Decision) string {
 	switch a := d.Args.(type) {
 	case *actions.FailOver:
-		return w.failsOverToTheUnready(a.Succession)
+		return cmp.Or(w.failsOverToTheUnready(a.Succession), w.asksInVain(a.Succession.Node))
 	case *actions.ForceFailover:
-		return w.replacesTheLiving(a.Succession, false)
+		return cmp.Or(w.replacesTheLiving(a.Succession, false), w.asksInVain(a.Succession.Node))
 	case *actions.TakeOver:
-		return w.replacesTheLiving(a.Succession, true)
+		return cmp.Or(w.replacesTheLiving(a.Succession, true), w.passesOverTheVoters(a.Succession.Node))
 	case *actions.ReturnReplicas:
 		return w.discards(a)
 	case *actions.RetireNodes:
