@@ -4,6 +4,7 @@
 package decide
 
 import (
+	"errors"
 	"flag"
 	"fmt"
 	"io/fs"
@@ -152,6 +153,8 @@ func cmdEdit(ts *testscript.TestScript, _ bool, args []string) {
 		w.editCluster(ts, args[0], value)
 	case "fleet":
 		w.RollHeld = value
+	case "failing": // what the rule asks for is refused, and the next one is asked
+		w.failures = []engine.Failure{{Rule: value, Err: errors.New("refused")}}
 	case "unnoticed":
 		w.unnoticed, w.doubted = value == "true" || value == "doubted", value == "doubted"
 	case "users":
@@ -361,7 +364,7 @@ func cmdTick(ts *testscript.TestScript, _ bool, args []string) {
 func (b *bench) step() engine.Decision {
 	b.world.gossip()
 	b.world.revise()
-	b.world.last = engine.Decide(engine.Diff(b.world.Snapshot, b.world.desired), b.rules)
+	b.world.last = engine.Decide(engine.Diff(b.world.Snapshot, b.world.desired), b.rules, b.world.failures...)
 	return b.world.last
 }
 

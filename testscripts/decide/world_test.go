@@ -19,6 +19,8 @@ type world struct {
 	engine.Snapshot
 	desired engine.Desired
 	last    engine.Decision
+	// failures are the rules whose actions do not succeed.
+	failures []engine.Failure
 	// unnoticed says that the servers have yet to find out who is gone, doubted that each by itself suspects it.
 	unnoticed, doubted bool
 	// named are the names ever given: a node's name is never used twice.
