@@ -18,7 +18,8 @@ type CredentialFacts struct {
 	Untold []string `expr:"untold"`
 	// Password is the SHA-256 of the one to replicate with.
 	Password string `expr:"password"`
-	// Adoptable says that every server accepts the next passwords and replicates with them.
+	// Adoptable says that every server has loaded the users that the specs ask for, and with them accepts the next
+	// passwords, and replicates with them. While the specs are not accepted nobody can say so.
 	Adoptable bool `expr:"adoptable"`
 	// Spent says that the next Secret has served its purpose.
 	Spent bool `expr:"spent"`

@@ -49,7 +49,9 @@ func (c *comparison) takesLive(n *Node, name string) bool {
 }
 
 // settings compares every member that answers with the settings it should have
-// live. A cluster that forms has other ones, for as long as that takes.
+// live. A cluster that forms has other ones, for as long as that takes, and after
+// it those that its nodes record: there is nothing to tell or to record. Specs that
+// are not accepted ask for none.
 func (c *comparison) settings(f *Facts) {
 	if c.want.Problem != "" || c.creating && f.Forming.Unready != "" {
 		return

@@ -91,7 +91,7 @@ type NodeFacts struct {
 	Silent []string `expr:"silent"`
 	// Hanging are on their way out, and their server neither answers nor has ended, each with why.
 	Hanging []string `expr:"hanging"`
-	// Unannotated have a Pod that lacks an annotation it should have.
+	// Unannotated have a Pod that lacks an annotation it should have; none while the specs are not accepted.
 	Unannotated []string `expr:"unannotated"`
 	// Unrecorded are nodes whose server has settings live that the node does not record yet, with these.
 	Unrecorded []SettingChange `expr:"unrecorded"`
@@ -121,7 +121,8 @@ type MemberFacts struct {
 	Foreign []string `expr:"foreign"`
 	// Reclaims are the failovers that give these shards back to servers of their own, where one is in sync.
 	Reclaims []Succession `expr:"reclaims"`
-	// UsersStale are nodes whose server has loaded another ACL file than the one it should have, sorted.
+	// UsersStale are nodes whose server has loaded another ACL file than the one it should have, sorted; none while the
+	// specs are not accepted.
 	UsersStale []string `expr:"usersStale"`
 	// Unevicted are nodes whose server has the users it should have, and still has connections of some who have lost
 	// a password with it, sorted.
@@ -190,7 +191,8 @@ type ScalingFacts struct {
 	Waiting string `expr:"waiting"`
 }
 
-// RollingFacts are the steps that replace members by ones with the specs of today.
+// RollingFacts are the steps that replace members by ones with the specs of today. They are empty while a cluster forms, or
+// the specs are not accepted.
 type RollingFacts struct {
 	// Outdated are the members to be replaced, of all shards, in the order of the shards.
 	Outdated []string `expr:"outdated"`

@@ -22,7 +22,7 @@ func (w *world) succeed(s engine.Succession) {
 		if other == nil || other == heir {
 			continue
 		}
-		if p := other.Peer(s.PrimaryID); p != nil {
+		if p := other.Peer(s.PrimaryID); p != nil && !slices.Contains(w.deaf, w.Nodes[i].Name) {
 			p.Slots = nil
 		}
 		if other.ID == s.PrimaryID || other.PrimaryID == s.PrimaryID {
