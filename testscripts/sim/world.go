@@ -53,10 +53,12 @@ type World struct {
 	operators []*operator
 	judge     judge
 
-	named  map[string]int // nodes made so far, by shard
-	users  string         // users.acl as it is mounted
-	stale  time.Duration  // by how much caches lag beyond the usual
-	broken float64        // which part of requests to the API server fails
+	named map[string]int // nodes made so far, by shard
+	users string         // users.acl as it is mounted
+	// mounted is the version of the ConfigMap that it is from.
+	mounted int
+	stale   time.Duration // by how much caches lag beyond the usual
+	broken  float64       // which part of requests to the API server fails
 	// passwords are those of replication that have been given out.
 	passwords map[string]bool
 	started   time.Time
@@ -138,7 +140,14 @@ func (w *World) changed(was, is client.Object) {
 	w.machines.Changed(was, is)
 	file, ok := is.(*corev1.ConfigMap)
 	if ok && file.Name == objects.ACLName(clusterName) {
-		w.line.After(mountAfter, func() { w.users = file.Data[objects.ACLKey] })
+		w.line.After(mountAfter, func() { w.mount(file) })
+	}
+}
+
+// mount brings the users to the Pods. A kubelet never brings an older version after a newer one.
+func (w *World) mount(file *corev1.ConfigMap) {
+	if version, err := strconv.Atoi(file.ResourceVersion); err == nil && version >= w.mounted {
+		w.users, w.mounted = file.Data[objects.ACLKey], version
 	}
 }
 
@@ -151,7 +160,7 @@ func (w *World) Start(pod *corev1.Pod) bool {
 	if node == nil || secret == nil || file == nil || conf == nil {
 		return false
 	}
-	w.users = file.Data[objects.ACLKey]
+	w.mount(file)
 	w.servers.Start(model.Process{
 		Name: pod.Name, IP: pod.Status.PodIP, Host: pod.Spec.NodeName, UID: pod.UID,
 		Version: node.Spec.Version, Settings: node.Spec.ValkeySettings,
