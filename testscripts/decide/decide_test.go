@@ -93,7 +93,7 @@ var commands = map[string]func(*testscript.TestScript, bool, []string){
 	"drift":     cmdDrift,     // drift NODE DIRECTIVE VALUE: somebody changes a setting on a running server
 	"pods":      cmdPods,      // pods running|pending|failed|deleted NODE|new [TROUBLE]: what became of Pods
 	"gain":      cmdGain,      // gain node SHARD | stray KIND/NAME | server|link|news NODE | job|failed|slots FROM TO SLOTS | mark FROM TO SLOT: something is there
-	"lose":      cmdLose,      // lose pod|node|record|server|link|news|host|[next-]secret|memory|object|budget [NODE|HOST] [WHY|OWNER]: something vanishes; a node begins to, its record is gone; a server hears no news, and not what an owner holds
+	"lose":      cmdLose,      // lose pod|node|record|server|link|news|sight|host|[next-]secret|memory|object|budget [NODE|HOST] [WHY|OWNER|OTHER]: something vanishes; a node begins to, its record is gone; a server hears no news, and not what an owner holds, or does not reach another one
 	"elect":     cmdElect,     // elect NODE: the primaries elect a replica without being asked
 	"servers":   cmdServers,   // servers version|used|offset|room|keys|fieldttls NODE|all VALUE: what servers report
 	"zone":      cmdZone,      // zone NODE ZONE [HOST]: where the node's Pod runs
@@ -257,6 +257,8 @@ func cmdLose(ts *testscript.TestScript, _ bool, args []string) {
 		w.Nodes = slices.DeleteFunc(w.Nodes, func(n engine.Node) bool { return n.Name == args[1] })
 	case "link":
 		w.node(args[1]).Server.LinkUp = false
+	case "sight":
+		w.loseSight(args[1], args[2])
 	case "news":
 		w.deaf = append(w.deaf, args[1])
 		for _, owner := range args[2:] {

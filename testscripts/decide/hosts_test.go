@@ -102,8 +102,11 @@ func (w *world) exposes(a *actions.SetBudget) string {
 	return ""
 }
 
-// retiresUncounted: who leaves a shard that stays does so while nothing may be evicted.
+// retiresUncounted: nobody leaves without a budget, and who leaves a shard that stays does so while nothing may be evicted.
 func (w *world) retiresUncounted(a *actions.RetireNodes) string {
+	if w.Budget == nil {
+		return "retires servers while any Pod may be evicted"
+	}
 	for _, r := range a.Retirements {
 		if w.node(r.Node).ShardIndex < w.desired.Topology.Shards {
 			return w.uncounted(0)

@@ -91,3 +91,10 @@ func (w *world) mark(from, to string, slot int) {
 	s := w.node(from).Server
 	s.Marks = append(s.Marks, engine.SlotMark{Slot: slot, PeerID: id(to)})
 }
+
+// loseSight lets a server reach another one no longer, and hear no news until it gains them again.
+func (w *world) loseSight(name, other string) {
+	w.deaf = append(w.deaf, name)
+	p := w.node(name).Server.Peer(w.node(other).Server.ID)
+	p.Linked, p.Suspected = false, true
+}
