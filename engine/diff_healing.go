@@ -96,10 +96,11 @@ func (c *comparison) succeeding(heir *Node, id string) Succession {
 	return s
 }
 
-// heir is the freshest replica of a member, of its own shard if there is one,
-// nil when there is none that can be heard, or when one that cannot is reached by others: it may have received more,
-// and what it alone has would be lost. One that has never been in sync has
-// nothing, and waits for any other that may live.
+// heir is the freshest replica of a member, of its own shard if there is one.
+// It is nil when there is none that can be heard, or when one that cannot is
+// reached by others: it may have received more, and what it alone has would be
+// lost. One that has never been in sync has nothing, and waits for any other
+// that may live.
 func (c *comparison) heir(id string) *Node {
 	if c.replicaUnheard(id) {
 		return nil
