@@ -203,14 +203,18 @@ func (j *judge) evicted(s *model.Server) {
 	if p := s.Primary(); p != nil {
 		head = p
 	}
-	if head.Slots() == 0 || j.excused(s) || j.promoted > 0 && j.now() < j.promoted+race {
-		return // After a failover that nobody announced the others sync again, and no budget can have known.
+	if head.Slots() == 0 || j.excused(s) || j.justPromoted() {
+		return
 	}
 	another := func(r *model.Server) bool { return r != s && (r == head || r.InSync() && r.Primary() == head) }
 	if !slices.ContainsFunc(j.w.servers.Servers(), another) {
 		j.accuse("the eviction of %s is granted, and its shard has no other copy", s.Name)
 	}
 }
+
+// justPromoted says that somebody has just let a replica take over by hand: the others sync again, and no budget can have
+// known of it.
+func (j *judge) justPromoted() bool { return j.promoted > 0 && j.now() < j.promoted+race }
 
 // doGone waits for the end of a cluster that has been removed: nothing of it may be left.
 func (w *World) doGone([]string) error {
