@@ -36,8 +36,9 @@ type holder struct {
 	copies int
 }
 
-// enter records one round: what all servers that answer said of themselves.
-func (b *book) enter(at time.Time, servers []*engine.Server) {
+// enter records one round: what all servers that answer said of themselves. It says whether a slot has fewer copies
+// than the target, and than it ever had.
+func (b *book) enter(at time.Time, servers []*engine.Server) (fewer bool) {
 	if b.rounds++; b.rounds == 1 {
 		b.began = at
 	}
@@ -52,9 +53,13 @@ func (b *book) enter(at time.Time, servers []*engine.Server) {
 	}
 	owners := holders(servers, followers)
 	for i := range b.slots {
-		b.note(at, &b.slots[i], owners[i])
+		r := &b.slots[i]
+		before, first := r.least, r.owner == ""
+		b.note(at, r, owners[i])
+		fewer = fewer || r.owner != "" && r.least < b.target && (first || r.least < before)
 	}
 	b.primary = primaries
+	return fewer
 }
 
 // holders finds for each slot the primary that says it is its own. Of two, for a moment after a failover, it is the

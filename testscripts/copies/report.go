@@ -3,6 +3,8 @@ package copies
 import (
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -33,6 +35,8 @@ type Report struct {
 	// Worst is the worst of all groups in each respect.
 	Worst  Fate
 	Groups []Group
+	// Lows are what servers said in rounds in which slots had fewer copies than the target, and than ever before.
+	Lows []string
 	// Err is why the servers were not known at times; then there were no rounds.
 	Err error
 }
@@ -95,8 +99,23 @@ func (r Report) String() string {
 		fmt.Fprintf(&b, "at least %d copies; too few for %s; no primary for %s; %d failovers, %d moves\n",
 			g.Least, r.tell(g.Below), r.tell(g.Headless), g.Failovers, g.Moves)
 	}
+	for _, low := range r.Lows {
+		b.WriteString(low)
+	}
 	if r.Err != nil {
 		fmt.Fprintf(&b, "servers not known: %v\n", r.Err)
+	}
+	return b.String()
+}
+
+// tellLow is what every server said in a round, a server a line.
+func tellLow(since time.Duration, heard map[string]answer) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "fewer copies than ever at +%.1fs:\n", since.Seconds())
+	for _, name := range slices.Sorted(maps.Keys(heard)) {
+		a := heard[name]
+		fmt.Fprintf(&b, "  %s %s, a %s of %q, linked %t, asked at %s, stream %+v\n",
+			name, a.server.ID, a.server.Role, a.server.PrimaryID, a.server.LinkUp, a.at.Format("05.000"), a.stream)
 	}
 	return b.String()
 }

@@ -21,6 +21,8 @@ func TestAFailoverIsSeenWhole(t *testing.T) {
 		"it was behind":                             {answer{server: replica("a", false), stream: stream{id: "old", offset: 99}}, false, false},
 		"it answered before, linked to the old one": {answer{server: replica("c", true), stream: stream{id: "old", offset: 99}}, false, true},
 		"it answered before, as the old one":        {answer{server: &engine.Server{ID: "b", Role: engine.Primary}, stream: stream{id: "old", offset: 99}}, false, true},
+		"it was linked between two questions":       {answer{server: replica("a", false), stream: stream{id: "new", offset: 101, linked: true}}, false, true},
+		"it was linked, and is not any more":        {answer{server: replica("a", false), stream: stream{id: "new", offset: 101}}, false, false},
 		"it is of another shard":                    {answer{server: replica("d", true), stream: stream{id: "other", offset: 500}}, false, false},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -42,8 +44,8 @@ func TestTheStreamIsReadFromINFO(t *testing.T) {
 	if want := (stream{id: "a", followed: "b", offset: 7, joint: 5}); primary != want {
 		t.Errorf("%+v, want %+v", primary, want)
 	}
-	never := streamOf("role:slave\r\nmaster_replid:a\r\nmaster_replid2:0\r\nslave_repl_offset:3\r\nmaster_repl_offset:3\r\nsecond_repl_offset:-1\r\n")
-	if never.joint >= 0 || never.offset != 3 {
+	never := streamOf("role:slave\r\nmaster_link_status:up\r\nmaster_replid:a\r\nmaster_replid2:0\r\nslave_repl_offset:3\r\nmaster_repl_offset:3\r\nsecond_repl_offset:-1\r\n")
+	if never.joint >= 0 || never.offset != 3 || !never.linked {
 		t.Errorf("%+v", never)
 	}
 }

@@ -57,6 +57,7 @@ type Watch struct {
 	began   time.Time
 	begun   bool // entries are made
 	errs    []error
+	lows    []string // what the servers said when slots had fewer copies than ever
 	cancel  context.CancelFunc
 	rounds  sync.WaitGroup
 }
@@ -94,11 +95,17 @@ func (w *Watch) Stop() Report {
 	w.cancel()
 	w.rounds.Wait()
 	w.pool.Close()
-	return w.book.report(time.Now(), w.errs)
+	report := w.book.report(time.Now(), w.errs)
+	report.Lows = w.lows
+	return report
 }
 
-// maxErrors is how many errors of finding the servers are kept.
-const maxErrors = 3
+const (
+	// maxErrors is how many errors of finding the servers are kept.
+	maxErrors = 3
+	// maxLows is of how many rounds with fewer copies than ever the answers are kept.
+	maxLows = 3
+)
 
 // round asks every server once and enters what is known then into the book.
 func (w *Watch) round(ctx context.Context) {
@@ -119,8 +126,8 @@ func (w *Watch) round(ctx context.Context) {
 	asking.Wait()
 	known, awaited := w.known(servers, answers, errs)
 	w.begun = w.begun || awaited == 0 || time.Since(w.began) > firstAnswers
-	if w.begun && ctx.Err() == nil {
-		w.book.enter(time.Now(), known)
+	if now := time.Now(); w.begun && ctx.Err() == nil && w.book.enter(now, known) && len(w.lows) < maxLows {
+		w.lows = append(w.lows, tellLow(now.Sub(w.book.began), w.heard))
 	}
 }
 
