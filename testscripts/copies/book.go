@@ -36,9 +36,10 @@ type holder struct {
 	copies int
 }
 
-// enter records one round: what all servers that answer said of themselves. It says whether a slot has fewer copies
+// enter records one round: what all servers that answer said of themselves, and whether others may be copies too, for
+// their first answer is awaited. It says whether a slot has fewer copies
 // than the target, and than it ever had.
-func (b *book) enter(at time.Time, servers []*engine.Server) (fewer bool) {
+func (b *book) enter(at time.Time, servers []*engine.Server, awaited bool) (fewer bool) {
 	if b.rounds++; b.rounds == 1 {
 		b.began = at
 	}
@@ -55,7 +56,7 @@ func (b *book) enter(at time.Time, servers []*engine.Server) (fewer bool) {
 	for i := range b.slots {
 		r := &b.slots[i]
 		before, first := r.least, r.owner == ""
-		b.note(at, r, owners[i])
+		b.note(at, r, owners[i], awaited)
 		fewer = fewer || r.owner != "" && r.least < b.target && (first || r.least < before)
 	}
 	b.primary = primaries
@@ -89,18 +90,21 @@ func holders(servers []*engine.Server, followers map[string]int) [topology.SlotC
 }
 
 // note enters what was seen of one slot. While no primary answers for it its copies are not counted: in a round during
-// a hand-over the new primary may be asked a moment before it takes over, and the old one a moment after.
-func (b *book) note(at time.Time, r *record, owner *holder) {
+// a hand-over the new primary may be asked a moment before it takes over, and the old one a moment after. Nor are
+// they found too few while there may be more.
+func (b *book) note(at time.Time, r *record, owner *holder, awaited bool) {
 	r.headless.note(at, owner == nil)
 	if owner == nil {
 		r.below.note(at, r.below.lasts())
 		return
 	}
-	first := r.owner == ""
-	if first || owner.copies < r.least {
+	first, few := r.owner == "", owner.copies < b.target
+	if few && awaited && !first {
+		few = r.below.lasts()
+	} else if first || owner.copies < r.least {
 		r.least = owner.copies
 	}
-	r.below.note(at, owner.copies < b.target)
+	r.below.note(at, few)
 	if !first && r.owner != owner.id {
 		if b.primary[owner.id] {
 			r.moves++

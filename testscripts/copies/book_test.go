@@ -91,7 +91,7 @@ func TestWhatTheRoundsShow(t *testing.T) {
 	for name, c := range cases {
 		b := newBook(2)
 		for i, servers := range c.rounds {
-			b.enter(at(i), servers)
+			b.enter(at(i), servers, false)
 		}
 		if diff := cmp.Diff(c.want, b.report(at(len(c.rounds)), nil).Groups); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", name, diff)
@@ -101,11 +101,28 @@ func TestWhatTheRoundsShow(t *testing.T) {
 
 func TestTheWorstIsToldOfAllShards(t *testing.T) {
 	b := newBook(2)
-	b.enter(at(0), []*engine.Server{primary("a", 1, low), replica("b", "a", true), primary("c", 2, high)})
-	b.enter(at(1), []*engine.Server{primary("b", 3, low), primary("c", 2, high), replica("d", "c", true)})
+	b.enter(at(0), []*engine.Server{primary("a", 1, low), replica("b", "a", true), primary("c", 2, high)}, false)
+	b.enter(at(1), []*engine.Server{primary("b", 3, low), primary("c", 2, high), replica("d", "c", true)}, false)
 	want := Fate{Least: 1, Below: lasted(0, 1, 1), Failovers: 1}
 	got := b.report(at(2), nil)
 	if diff := cmp.Diff(want, got.Worst); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestAServerWhoseFirstAnswerIsAwaitedMayBeACopy(t *testing.T) {
+	b := newBook(2)
+	two := []*engine.Server{primary("a", 1, low, high), replica("b", "a", true)}
+	b.enter(at(0), two, false)
+	b.enter(at(1), two[:1], true)
+	if got := b.report(at(2), nil).Worst; got.Least != 2 || got.Below.Rounds != 0 {
+		t.Errorf("too few copies before the last server was heard: %+v", got)
+	}
+	if b.enter(at(2), two[:1], false); b.report(at(3), nil).Worst.Least != 1 {
+		t.Error("one copy, and nobody else to hear from")
+	}
+	b.enter(at(3), two[:1], true)
+	if got := b.report(at(4), nil).Worst; got.Below != lasted(2, 4, 2) {
+		t.Errorf("a new server ended what lasts: %+v", got)
 	}
 }

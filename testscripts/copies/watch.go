@@ -20,8 +20,8 @@ const (
 	// grace is how long a server that is only slow counts as it last answered: on a machine where much happens that is
 	// more often than not the machine. One whose port refuses or whose connection broke counts as gone at once.
 	grace = 2 * time.Second
-	// firstAnswers is how long the watch waits to hear from every server once BEFORE its first entry: connecting takes
-	// longer than a round may.
+	// firstAnswers is how long the watch waits for the first answer of a server, which may be a copy by then: connecting
+	// takes longer than a round may. Meanwhile no slot counts as one with too few copies.
 	firstAnswers = 5 * time.Second
 )
 
@@ -54,8 +54,8 @@ type Watch struct {
 	book    *book
 	heard   map[string]answer
 	streams map[string]time.Time // when each primary's stream was first heard of
-	began   time.Time
-	begun   bool // entries are made
+	asked   map[string]time.Time // when each server was first asked
+	begun   bool                 // entries are made
 	errs    []error
 	lows    []string // what the servers said when slots had fewer copies than ever
 	cancel  context.CancelFunc
@@ -72,7 +72,7 @@ type answer struct {
 // Start begins to watch.
 func Start(o Options) *Watch {
 	ctx, cancel := context.WithCancel(context.Background())
-	w := &Watch{options: o, pool: &valkey.Pool{}, book: newBook(o.Target), heard: map[string]answer{}, streams: map[string]time.Time{}, began: time.Now(), cancel: cancel}
+	w := &Watch{options: o, pool: &valkey.Pool{}, book: newBook(o.Target), heard: map[string]answer{}, streams: map[string]time.Time{}, asked: map[string]time.Time{}, cancel: cancel}
 	w.rounds.Go(func() { w.run(ctx) })
 	return w
 }
@@ -125,8 +125,8 @@ func (w *Watch) round(ctx context.Context) {
 	}
 	asking.Wait()
 	known, awaited := w.known(servers, answers, errs)
-	w.begun = w.begun || awaited == 0 || time.Since(w.began) > firstAnswers
-	if now := time.Now(); w.begun && ctx.Err() == nil && w.book.enter(now, known) && len(w.lows) < maxLows {
+	w.begun = w.begun || awaited == 0
+	if now := time.Now(); w.begun && ctx.Err() == nil && w.book.enter(now, known, awaited > 0) && len(w.lows) < maxLows {
 		w.lows = append(w.lows, tellLow(now.Sub(w.book.began), w.heard))
 	}
 }
@@ -148,8 +148,8 @@ func (w *Watch) ask(ctx context.Context, s Server) (answer, error) {
 	return answer{server: server, stream: streamOf(replies[0].Text)}, replies[0].Err
 }
 
-// known is what every server said in this round, or a moment ago if it is only slow, and how many that have never
-// answered are slow too.
+// known is what every server said in this round, or a moment ago if it is only slow, and of how many the first answer is
+// awaited.
 func (w *Watch) known(servers []Server, answers []answer, errs []error) (known []*engine.Server, awaited int) {
 	now, heard := time.Now(), map[string]answer{}
 	for i, s := range servers {
@@ -159,7 +159,7 @@ func (w *Watch) known(servers []Server, answers []answer, errs []error) (known [
 		case errs[i] == nil:
 			last = answers[i]
 			last.at = now
-		case slow && !before:
+		case slow && !before && since(w.asked, s.Name, now) < firstAnswers:
 			awaited++
 			continue
 		case !slow || now.Sub(last.at) > grace:
@@ -168,13 +168,13 @@ func (w *Watch) known(servers []Server, answers []answer, errs []error) (known [
 		heard[s.Name] = last
 	}
 	w.heard = heard
-	return whole(heard, func(stream string) bool { return w.age(stream, now) < grace }), awaited
+	return whole(heard, func(stream string) bool { return since(w.streams, stream, now) < grace }), awaited
 }
 
-// age is for how long a stream is known.
-func (w *Watch) age(stream string, now time.Time) time.Duration {
-	if _, known := w.streams[stream]; !known {
-		w.streams[stream] = now
+// since is for how long the name has been known, from now on if it was not.
+func since(known map[string]time.Time, name string, now time.Time) time.Duration {
+	if _, found := known[name]; !found {
+		known[name] = now
 	}
-	return now.Sub(w.streams[stream])
+	return now.Sub(known[name])
 }
