@@ -140,6 +140,7 @@ func (c *comparison) mayBeGivenSlots(s shard) []*Node {
 		switch {
 		case !c.hears(n):
 			return nil
+		case c.held(n) > 0: // it leads another shard
 		case n.Server.Role == Primary:
 			free = append(free, n)
 		}
@@ -276,19 +277,6 @@ func (c *comparison) astray(s shard, primary string) bool {
 		return true
 	}
 	return c.covered && len(c.claims[primary]) == 0 && c.ended(primary)
-}
-
-// natives are the member's replicas that are of the shard and have been in sync since they started. What they have received
-// of its stream can be compared, which that of a replica attached from elsewhere cannot: its offset may be of the stream
-// that it followed before.
-func (c *comparison) natives(shard int, primary string) []*Node {
-	var out []*Node
-	for _, n := range c.heard {
-		if n.ShardIndex == shard && n.Server.Role == Replica && n.Server.PrimaryID == primary && n.Server.Offset > neverSynced {
-			out = append(out, n)
-		}
-	}
-	return out
 }
 
 // reclaims are the failovers that give shards which another one's server leads back to their own.

@@ -105,14 +105,9 @@ func (c *comparison) heir(id string) *Node {
 	if c.replicaUnheard(id) {
 		return nil
 	}
-	var replicas []*Node
-	for _, n := range c.heard {
-		if n.Server.Role == Replica && n.Server.PrimaryID == id && !c.dead(n) {
-			replicas = append(replicas, n)
-		}
-	}
+	replicas := c.replicas(id)
 	if old := c.bearer(id); old != nil {
-		if natives := slices.DeleteFunc(c.natives(old.ShardIndex, id), c.dead); len(natives) > 0 {
+		if natives := c.natives(old.ShardIndex, id); len(natives) > 0 {
 			replicas = natives
 		}
 	}
@@ -124,6 +119,20 @@ func (c *comparison) heir(id string) *Node {
 		return nil
 	}
 	return heir
+}
+
+// replicas are the heard servers that follow the member.
+func (c *comparison) replicas(id string) []*Node {
+	return slices.DeleteFunc(slices.Clone(c.heard), func(n *Node) bool {
+		return n.Server.Role != Replica || n.Server.PrimaryID != id || c.dead(n)
+	})
+}
+
+// natives are the member's replicas that are of the shard and have been in sync since they started. What they have received
+// of its stream can be compared, which that of a replica attached from elsewhere cannot: its offset may be of the stream
+// that it followed before.
+func (c *comparison) natives(shard int, id string) []*Node {
+	return slices.DeleteFunc(c.replicas(id), func(n *Node) bool { return n.ShardIndex != shard || n.Server.Offset <= neverSynced })
 }
 
 // neverSynced is the replication offset of a replica that has not been in sync since it started: INFO calls it 1.

@@ -11,9 +11,10 @@ import (
 type shard struct {
 	index   int
 	nodes   []*Node // alive ones, sorted by name
-	primary *Node   // the heard node that holds slots, the most of them if there are several; nil when there is none
+	// primary is the heard node that holds the shard's slots, the most of them if there are several; nil when there is none.
+	primary *Node
 	// rivals are other heard nodes of the shard that hold slots. Whoever was cut off while a move to it was under way
-	// may have been replaced before it takes these slots over.
+	// may have been replaced before it takes these slots over; or they lead another shard.
 	rivals []*Node
 	// foreign is the primary that the shard's servers follow where it is another shard's node, nil where it is not. It was
 	// attached here by hand, and was elected or told to take over.
@@ -44,28 +45,31 @@ func (c *comparison) sortIntoShards() {
 			s.rivals = append(s.rivals, n)
 		}
 	}
+	foreign := c.findForeign(all)
 	for i := range all {
 		s := &all[i]
-		c.rank(s)
-		s.index, s.head = i, c.findHead(s)
+		s.index = i
+		c.rank(s, foreign)
+		s.head = c.findHead(s)
 		s.copies = c.findCopies(s)
-	}
-	for i := range all {
-		all[i].foreign = c.findForeign(&all[i], all)
 	}
 	c.shards, c.leaving = all[:c.target.Shards], all[c.target.Shards:]
 }
 
-// rank makes one of those who hold the shard's slots its primary.
-func (c *comparison) rank(s *shard) {
-	held := func(n *Node) int { return topology.Count(c.claims[n.Server.ID]) }
+// rank makes one of those who hold slots the shard's primary, unless it leads another shard.
+func (c *comparison) rank(s *shard, foreign []*Node) {
 	slices.SortFunc(s.rivals, func(a, b *Node) int {
-		return cmp.Or(cmp.Compare(held(b), held(a)), cmp.Compare(a.Name, b.Name))
+		return cmp.Or(cmp.Compare(c.held(b), c.held(a)), cmp.Compare(a.Name, b.Name))
 	})
-	if len(s.rivals) > 0 {
-		s.primary, s.rivals = s.rivals[0], s.rivals[1:]
+	own := slices.IndexFunc(s.rivals, func(n *Node) bool { return !slices.Contains(foreign, n) })
+	if own >= 0 {
+		s.primary = s.rivals[own]
+		s.rivals = slices.Delete(s.rivals, own, own+1)
 	}
 }
+
+// held is how many slots the heard node holds.
+func (c *comparison) held(n *Node) int { return topology.Count(c.claims[n.Server.ID]) }
 
 func (c *comparison) shardFacts() []ShardFacts {
 	out := make([]ShardFacts, len(c.shards))
@@ -82,7 +86,7 @@ func (c *comparison) shardFacts() []ShardFacts {
 }
 
 func (c *comparison) findHead(s *shard) *Node {
-	if s.primary != nil || !c.covered {
+	if s.primary != nil || s.foreign != nil || !c.covered {
 		return s.primary
 	}
 	var empty []*Node
@@ -121,20 +125,60 @@ func (c *comparison) coverage() bool {
 	return count == topology.SlotCount && held.Count() == topology.SlotCount
 }
 
-// findForeign is the rival of another shard's primary that most of the shard's servers follow, who lead nothing themselves.
-func (c *comparison) findForeign(s *shard, all []shard) *Node {
-	if s.head != nil {
-		return nil
-	}
-	var found *Node
+// findForeign names to each shard of which no node holds slots, be it heard or not, the foreign primary, and returns them all.
+func (c *comparison) findForeign(all []shard) []*Node {
+	holders := c.holders(len(all))
+	var found []*Node
 	for i := range all {
-		for _, n := range all[i].rivals {
-			if count := c.followers(s, n); count > 0 && (found == nil || count > c.followers(s, found)) {
-				found = n
-			}
+		if holders[i] > 0 {
+			continue
+		}
+		if n := c.leaderFromElsewhere(i, all, holders); n != nil {
+			all[i].foreign = n
+			found = append(found, n)
 		}
 	}
 	return found
+}
+
+// leaderFromElsewhere is the primary of another shard that most of the shard's servers follow.
+func (c *comparison) leaderFromElsewhere(shard int, all []shard, holders []int) (leader *Node) {
+	most := 0
+	for i := range all {
+		for _, n := range all[i].rivals {
+			count := c.followers(&all[shard], n)
+			if count > most && (holders[i] > 1 || c.servesFor(n, shard)) {
+				leader, most = n, count
+			}
+		}
+	}
+	return leader
+}
+
+// servesFor says that what the node holds is the shard's share rather than that of its own shard. It tells a server that
+// leads another shard, and is the last of its own, from one to which a replica of another shard has been attached.
+func (c *comparison) servesFor(n *Node, shard int) bool {
+	var held topology.Set
+	held.Add(c.claims[n.Server.ID]...)
+	even := topology.Even(c.target.Shards)
+	share := func(i int) int {
+		if i >= len(even) {
+			return 0
+		}
+		return topology.Count(held.Within(even[i]))
+	}
+	return share(shard) > share(n.ShardIndex)
+}
+
+// holders counts each shard's nodes that hold slots, those that are dead or not heard too.
+func (c *comparison) holders(shards int) []int {
+	count := make([]int, shards)
+	for _, id := range c.primaries() {
+		if n := c.bearer(id); n != nil && n.ShardIndex < shards {
+			count[n.ShardIndex]++
+		}
+	}
+	return count
 }
 
 func (c *comparison) findCopies(s *shard) []*Node {
