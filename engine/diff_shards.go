@@ -9,8 +9,8 @@ import (
 
 // A shard is the nodes of one shard index.
 type shard struct {
-	index   int
-	nodes   []*Node // alive ones, sorted by name
+	index int
+	nodes []*Node // alive ones, sorted by name
 	// primary is the heard node that holds the shard's slots, the most of them if there are several; nil when there is none.
 	primary *Node
 	// rivals are other heard nodes of the shard that hold slots. Whoever was cut off while a move to it was under way
