@@ -11,8 +11,9 @@ import (
 const (
 	// jobKeys bounds the keys of one slot migration job. When a job ends, its
 	// source holds back all writes until it has deleted what moved, which takes
-	// one or two microseconds a key.
-	jobKeys = 30_000
+	// one or two microseconds a key. Each end costs more than that, so jobs are
+	// not smaller.
+	jobKeys = 60_000
 	// carrySlots bounds the slots that are moved one by one in a step, on
 	// servers without such jobs: what a second or two is enough for.
 	carrySlots = 512

@@ -98,7 +98,16 @@ var (
 )
 
 // The tests of this package are told by the environment.
-func init() { Without, _ = strconv.Atoi(os.Getenv("WITHOUT")) }
+func init() {
+	n, set := os.LookupEnv("WITHOUT")
+	if !set {
+		return
+	}
+	var err error
+	if Without, err = strconv.Atoi(n); err != nil || Without < 1 || Without >= len(Mattered) {
+		panic("WITHOUT=" + n + ": the number of a precondition is wanted")
+	}
+}
 
 func needs(n int, holds bool) bool {
 	if !holds {
