@@ -80,10 +80,15 @@ func memberFate(ctx context.Context, env Env, heard voices, id string) (fate, er
 // A toll is the fate of each voter, by its id.
 type toll map[string]fate
 
-// tollOf asks for the fate of all voters that the server knows.
+// tollOf asks for the fate of all voters that the server knows, but for those that answer and hold no slots: they do not
+// vote (clusterSendFailoverAuthIfNeeded in valkey/src/cluster_legacy.c). Where they gave theirs to one that died before
+// it could tell anybody, others count them as voters for ever.
 func tollOf(ctx context.Context, env Env, heard voices, v view) (toll, error) {
 	fates := toll{}
 	for _, voter := range v.voters() {
+		if own := heard.of(voter.ID); own != nil && len(own.self().Slots) == 0 {
+			continue
+		}
 		f, err := memberFate(ctx, env, heard, voter.ID)
 		if err != nil {
 			return nil, err

@@ -93,13 +93,22 @@ func (vs voices) heir(s engine.Succession) *voice {
 	return replica
 }
 
-// seesOther says that the server sees another in the place of the primary that held these slots. What it knows of one whom
-// it does not reach and nobody hears is old news, if the primary has had a higher epoch since.
+// seesOther says that the server sees another in the place of the primary that held these slots, unless that is old news.
 func (vs voices) seesOther(v voice, primary engine.Peer, held *topology.Set) bool {
 	return slices.ContainsFunc(v.members, func(m engine.Peer) bool {
-		old := vs.of(m.ID) == nil && !m.Reachable() && m.Epoch < primary.Epoch
-		return m.ID != primary.ID && held.Overlaps(m.Slots...) && !old
+		return m.ID != primary.ID && held.Overlaps(m.Slots...) && !vs.oldNews(m, primary, held)
 	})
+}
+
+// oldNews says that what a server knows of a member is old news. The member says itself that it holds none of these slots,
+// with no lower an epoch: it gave them to the primary, which died before it could tell everybody. Or nobody reaches it nor
+// hears it, and the primary has had a higher epoch since.
+func (vs voices) oldNews(m, primary engine.Peer, held *topology.Set) bool {
+	if own := vs.of(m.ID); own != nil {
+		self := own.self()
+		return !held.Overlaps(self.Slots...) && self.Epoch >= m.Epoch
+	}
+	return !m.Reachable() && m.Epoch < primary.Epoch
 }
 
 // missReplica says that one of the servers reaches a replica of the primary that does not answer.

@@ -64,13 +64,13 @@ func (a *TakeOver) Execute(ctx context.Context, env Env) error {
 // hasQuorum says that the server reaches a majority of the voters, as far as it
 // can tell.
 func (v view) hasQuorum(fates toll) bool {
-	voters, reached := v.voters(), 0
-	for _, m := range voters {
-		if m.Reachable() && fates[m.ID] != witnessed {
+	reached := 0
+	for id, f := range fates {
+		if m, _ := v.member(id); m.Reachable() && f != witnessed {
 			reached++
 		}
 	}
-	return reached > len(voters)/2
+	return reached > len(fates)/2
 }
 
 // reach says that somebody can reach the member.

@@ -143,12 +143,13 @@ func (j *judge) meddling(what string) {
 	}
 }
 
-// takeover must not be while a majority of the voters can elect somebody.
+// takeover must not be while a majority of the voters can elect somebody. Who has given its slots away votes no more,
+// whatever others believe.
 func (j *judge) takeover(s *model.Server) {
 	if s.IsPrimary() {
 		return // It refuses: another operator was a moment earlier.
 	}
-	voters := s.Voters()
+	voters := slices.DeleteFunc(s.Voters(), func(v *model.Server) bool { return v != nil && v.Runs() && v.Slots() == 0 })
 	for _, v := range voters {
 		together := 0
 		for _, u := range voters {
