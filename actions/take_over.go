@@ -27,7 +27,7 @@ const (
 // have ended that the rest can elect nobody, by the word of the API server and
 // not by silence: those that are silent may be a majority that hears each other.
 // And nobody may still have a link to the old primary, unless its kubelet has
-// seen it end.
+// seen it end; nor may a member of the shard be silent that may have received more.
 type TakeOver struct {
 	Succession engine.Succession `expr:"succession"`
 }
@@ -50,6 +50,9 @@ func (a *TakeOver) Execute(ctx context.Context, env Env) error {
 	if err != nil || fates[s.PrimaryID] == notEnded || replica.hasQuorum(fates) || heard.reach(s.PrimaryID, fates) {
 		return err
 	}
+	if fresher, err := mayBeFresher(ctx, env, heard, s); err != nil || fresher {
+		return err
+	}
 	voters, left := len(fates), len(fates)-fates.ended()
 	if left > voters/2 {
 		return nil
@@ -59,6 +62,24 @@ func (a *TakeOver) Execute(ctx context.Context, env Env) error {
 		return takeOver() // The next one may make a majority.
 	}
 	return hurried(ctx, env, heard, takeOver)
+}
+
+// mayBeFresher says that another member of the shard runs, as far as Kubernetes can tell, and does not answer: it may have
+// received more, where the replica has been cut off.
+func mayBeFresher(ctx context.Context, env Env, heard voices, s engine.Succession) (bool, error) {
+	nodes := env.Snapshot.Nodes
+	at := slices.IndexFunc(nodes, func(n engine.Node) bool { return n.Name == s.Node })
+	for i := range nodes {
+		n := &nodes[i]
+		mate := at >= 0 && n.ShardIndex == nodes[at].ShardIndex && n.LastID != "" && n.LastID != s.PrimaryID
+		if !mate || heard.haveNode(n.Name) || n.Pod != nil && n.Pod.HostLost {
+			continue
+		}
+		if f, err := fateOf(ctx, env, n.Name); err != nil || f == notEnded {
+			return true, err
+		}
+	}
+	return false, nil
 }
 
 // hasQuorum says that the server reaches a majority of the voters, as far as it

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"cmp"
+	"math"
 	"slices"
 )
 
@@ -30,11 +31,24 @@ func (c *comparison) healing() HealingFacts {
 		if c.certainlyDead(id, len(primaries)) && c.electable(heir) {
 			h.Elections = append(h.Elections, c.succeeding(heir, id))
 		}
-		if c.ended(id) {
+		if c.ended(id) && !c.silent(heir, id, runs) {
 			h.TakeOvers = append(h.TakeOvers, c.succeeding(heir, id))
 		}
 	}
+	slices.SortStableFunc(h.TakeOvers, func(a, b Succession) int {
+		return cmp.Compare(c.unlike(b.PrimaryID), c.unlike(a.PrimaryID))
+	})
 	return h
+}
+
+// unlike is by how many bytes what the member's replicas have received differs. Where it differs most a takeover comes first:
+// as soon as there is a quorum again Valkey elects by itself, and not always the one that has most.
+func (c *comparison) unlike(id string) int64 {
+	least, most := int64(math.MaxInt64), int64(0)
+	for _, n := range c.replicas(id) {
+		least, most = min(least, n.Server.Offset), max(most, n.Server.Offset)
+	}
+	return most - least
 }
 
 // primaries are the ids of the members that hold slots, sorted: those that may
@@ -100,7 +114,8 @@ func (c *comparison) succeeding(heir *Node, id string) Succession {
 // It is nil when there is none that can be heard, or when one that cannot is
 // reached by others: it may have received more, and what it alone has would be
 // lost. One that has never been in sync has nothing, and waits for any other
-// that may live.
+// that may live; so does whoever takes over without a vote, for it may have been
+// cut off from its primary and from that other.
 func (c *comparison) heir(id string) *Node {
 	if c.replicaUnheard(id) {
 		return nil
@@ -115,7 +130,7 @@ func (c *comparison) heir(id string) *Node {
 		return nil
 	}
 	heir := freshest(replicas)
-	if heir.Server.Offset <= neverSynced && c.othersMayLive(heir, id) {
+	if heir.Server.Offset <= neverSynced && c.silent(heir, id, func(n *Node) bool { return !c.dead(n) }) {
 		return nil
 	}
 	return heir
@@ -138,16 +153,19 @@ func (c *comparison) natives(shard int, id string) []*Node {
 // neverSynced is the replication offset of a replica that has not been in sync since it started: INFO calls it 1.
 const neverSynced = 1
 
-// othersMayLive says that a node of the heir's shard which is not heard may have what the heir lacks.
-func (c *comparison) othersMayLive(heir *Node, primary string) bool {
+// silent says that a node of the heir's shard is not heard that may have what the heir lacks, by whether it may live.
+func (c *comparison) silent(heir *Node, primary string, lives func(*Node) bool) bool {
 	for i := range c.seen.Nodes {
 		n := &c.seen.Nodes[i]
-		if n.ShardIndex == heir.ShardIndex && n.LastID != "" && n.LastID != primary && !c.hears(n) && !c.dead(n) {
+		if n.ShardIndex == heir.ShardIndex && n.LastID != "" && n.LastID != primary && !c.hears(n) && lives(n) {
 			return true
 		}
 	}
 	return false
 }
+
+// runs says that the node's Pod runs, as far as Kubernetes can tell.
+func runs(n *Node) bool { return n.Pod != nil && !n.Pod.Ended() && !n.Pod.HostLost }
 
 // replicaUnheard says that somebody reaches a replica of the member that does not
 // answer. Who hangs or is cut off from all is suspected after a node timeout.
