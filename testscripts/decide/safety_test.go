@@ -12,14 +12,19 @@ import (
 	"valkey.gomomento.com/operator/engine"
 )
 
-// stepsChecked is how many decisions each damaged cluster is followed for.
-const stepsChecked = 8
+const (
+	// stepsChecked is how many decisions each damaged cluster is followed for.
+	stepsChecked = 8
+	// stepsBegun is how many steps of a change are carried out at most before something is damaged.
+	stepsBegun = 15
+)
 
 // TestSafeInAnyOrder shuffles the rules and damages a cluster at random:
 // whatever is seen and whichever rule is asked first, no step is unsafe.
 func TestSafeInAnyOrder(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	rules := loadRules(t)
+	inOrder := slices.Clone(rules)
 	healthy := map[engine.Topology]*world{}
 	acted := map[string]int{}
 	for range 9000 {
@@ -30,6 +35,9 @@ func TestSafeInAnyOrder(t *testing.T) {
 		b := &bench{rules: rules, world: healthy[topology].clone(t)}
 		if random.IntN(2) == 0 {
 			b.world.reshuffle()
+		}
+		if random.IntN(3) == 0 {
+			(&bench{rules: inOrder, world: b.world}).begin(t, random)
 		}
 		for range 1 + random.IntN(4) {
 			b.world.damage(random)
@@ -43,6 +51,32 @@ func TestSafeInAnyOrder(t *testing.T) {
 		"failOver", "forceFailover", "returnReplicas", "setBudget", "takeOver", "retireNodes", "moveSlots", "carrySlots", engine.Hold} {
 		if acted[action] == 0 {
 			t.Errorf("%s was never decided: the test proves nothing about it", action)
+		}
+	}
+}
+
+// begin carries out some of the steps to which a change leads.
+func (b *bench) begin(t *testing.T, random *rand.Rand) {
+	t.Helper()
+	changes[random.IntN(len(changes))](b.world)
+	for range random.IntN(stepsBegun) {
+		if !b.step().Acts() {
+			break
+		}
+		b.carryOut(t)
+	}
+	b.world.noteHeld()
+}
+
+// carryOut carries the last decision out; Pods that it makes run at once.
+func (b *bench) carryOut(t *testing.T) {
+	t.Helper()
+	if err := b.world.act(); err != nil {
+		t.Fatal(err)
+	}
+	for i := range b.world.Nodes {
+		if n := &b.world.Nodes[i]; n.Pod != nil && n.Pod.Phase == "Pending" {
+			b.world.run(n)
 		}
 	}
 }
@@ -89,14 +123,7 @@ func (b *bench) follow(t *testing.T, acted map[string]int) {
 		if !d.Acts() {
 			return
 		}
-		if err := b.world.act(); err != nil {
-			t.Fatal(err)
-		}
-		for i := range b.world.Nodes {
-			if n := &b.world.Nodes[i]; n.Pod != nil && n.Pod.Phase == "Pending" {
-				b.world.run(n)
-			}
-		}
+		b.carryOut(t)
 	}
 }
 
@@ -156,6 +183,15 @@ func (w *world) damage(random *rand.Rand) {
 	if len(w.Nodes) > 0 {
 		damages[random.IntN(len(damages))](w, &w.Nodes[random.IntN(len(w.Nodes))])
 	}
+}
+
+// changes are what a cluster may be in the middle of when it breaks.
+var changes = []func(*world){
+	func(w *world) { w.desired.Node.Image = "another" },
+	func(w *world) { w.desired.Topology.Shards = w.desired.Topology.Shards%3 + 1 },
+	func(w *world) { w.desired.Topology.ReplicasPerShard ^= 1 },
+	func(w *world) { w.begin(0) },
+	func(w *world) { w.cordon(w.Nodes[0].Pod.HostNode, true) },
 }
 
 // damages are the ways in which a cluster breaks.

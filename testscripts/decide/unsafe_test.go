@@ -67,15 +67,15 @@ func (w *world) unsafeForShards(d engine.Decision) string {
 	case *actions.ForceFailover:
 		return cmp.Or(w.replacesTheLiving(a.Succession, false), w.asksInVain(a.Succession.Node))
 	case *actions.TakeOver:
-		return cmp.Or(w.replacesTheLiving(a.Succession, true), w.passesOverTheVoters(a.Succession.Node))
+		return cmp.Or(w.replacesTheLiving(a.Succession, true), w.passesOverTheVoters(a.Succession.Node), w.passesOverTheSilent(a.Succession))
 	case *actions.ReturnReplicas:
 		return w.discards(a)
 	case *actions.RetireNodes:
 		return cmp.Or(w.retiresTheNeeded(a), w.retiresUncounted(a))
 	case *actions.MoveSlots:
-		return w.movesToTheUnready(a.Moves)
+		return cmp.Or(w.movesToTheUnready(a.Moves), w.movesBeforeRepairs())
 	case *actions.CarrySlots:
-		return w.movesToTheUnready(a.Moves)
+		return cmp.Or(w.movesToTheUnready(a.Moves), w.movesBeforeRepairs())
 	}
 	return ""
 }
@@ -262,6 +262,28 @@ func (w *world) movesToTheUnready(moves []engine.Move) string {
 			if topology.Count(held.Within(r)) != r.Len() {
 				return "moves slots that the source does not hold: " + m.From
 			}
+		}
+	}
+	return ""
+}
+
+// movesBeforeRepairs: while a member is gone its shard may have one copy, and what moves loads it.
+func (w *world) movesBeforeRepairs() string {
+	for i := range w.Nodes {
+		if n := &w.Nodes[i]; n.Lifecycle == engine.Active && (n.Pod == nil || n.Pod.Ended()) {
+			return "moves slots before " + n.Name + " is replaced"
+		}
+	}
+	return ""
+}
+
+// passesOverTheSilent: one of the shard that runs and does not answer may have received more than the heir.
+func (w *world) passesOverTheSilent(s engine.Succession) string {
+	heir := w.node(s.Node)
+	for i := range w.Nodes {
+		n := &w.Nodes[i]
+		if n.ShardIndex == heir.ShardIndex && n.Server == nil && n.LastID != "" && n.LastID != s.PrimaryID && living(n) && !n.Pod.HostLost {
+			return "takes over while " + n.Name + " may have more"
 		}
 	}
 	return ""
