@@ -10,6 +10,8 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"valkey.gomomento.com/operator/actions/objects"
+	"valkey.gomomento.com/operator/engine"
+	"valkey.gomomento.com/operator/engine/replies"
 )
 
 // revisionUser is a user nobody can log in as: users.acl gives it the hash of
@@ -20,8 +22,9 @@ const revisionUser = "_momento_revision"
 //
 // A kubelet refreshes a Pod's files about once a minute, and at once when the
 // Pod is changed; so the Pod is touched, once for each revision. Whether the
-// server has the users is asked of the server. One that does not yet is left
-// for the next pass.
+// server has the users is asked of the server, and how it lists them noted on
+// the Pod, so that an edit by hand is found. One that does not have them yet is
+// left for the next pass.
 type LoadACL struct {
 	Nodes []string `expr:"nodes"`
 }
@@ -60,12 +63,22 @@ func loadACL(ctx context.Context, env Env, node string) error {
 		if err := setUsers(ctx, env, node); err != nil {
 			return err
 		}
-		return evict(ctx, env, node)
+		texts, err := ask(ctx, env, node, command("ACL LIST"))
+		if err != nil {
+			return err
+		}
+		return loaded(ctx, env, node, texts[0])
 	}
-	texts, err := ask(ctx, env, node, command("ACL LOAD"), command("ACL GETUSER", revisionUser))
+	texts, err := ask(ctx, env, node, command("ACL LOAD"), command("ACL GETUSER", revisionUser), command("ACL LIST"))
 	if err == nil && strings.Contains(texts[1], env.Desired.ACLRevision) {
-		return evict(ctx, env, node)
+		return loaded(ctx, env, node, texts[2])
 	}
 	touched := annotate(ctx, env, node, map[string]string{objects.RevisionAnnotation: env.Desired.ACLRevision})
 	return errors.Join(err, touched)
+}
+
+// loaded notes what the server lists after it has loaded the users, and evicts who lost a password by it.
+func loaded(ctx context.Context, env Env, node, list string) error {
+	noted := annotate(ctx, env, node, map[string]string{engine.UsersAnnotation: replies.Users(list)})
+	return errors.Join(noted, evict(ctx, env, node))
 }

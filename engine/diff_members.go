@@ -168,15 +168,29 @@ func (c *comparison) mayLive(id string) bool {
 	return n != nil && !c.dead(n)
 }
 
+// UsersAnnotation on a Pod is Server.Users as its server had them when it was last told to load them. The revision is
+// a user like others, which an edit of others by hand leaves as it is; and servers write users in words of their own,
+// so that what they list cannot be compared with the file.
+const UsersAnnotation = "valkey.gomomento.com/users-loaded"
+
+// HasUsers says that the server has the users of the revision, and that nobody has edited them since it was told to
+// load them.
+func (n *Node) HasUsers(revision string) bool {
+	if n.Server == nil || n.Server.Revision != revision {
+		return false
+	}
+	return n.Pod == nil || n.Server.Users == "" || n.Server.Users == n.Pod.Annotations[UsersAnnotation]
+}
+
 // usersStale are the nodes whose server has loaded another ACL file than the
-// specs ask for, by the revision that the file itself carries.
+// specs ask for, or has other users than it had loaded.
 func (c *comparison) usersStale() []string {
 	if c.want.Problem != "" || c.want.ACLRevision == "" {
 		return nil
 	}
 	var out []string
 	for i := range c.seen.Nodes {
-		if n := &c.seen.Nodes[i]; c.hears(n) && !c.dead(n) && n.Server.Revision != c.want.ACLRevision {
+		if n := &c.seen.Nodes[i]; c.hears(n) && !c.dead(n) && !n.HasUsers(c.want.ACLRevision) {
 			out = append(out, n.Name)
 		}
 	}

@@ -121,8 +121,8 @@ type MemberFacts struct {
 	Foreign []string `expr:"foreign"`
 	// Reclaims are the failovers that give these shards back to servers of their own, where one is in sync.
 	Reclaims []Succession `expr:"reclaims"`
-	// UsersStale are nodes whose server has loaded another ACL file than the one it should have, sorted; none while the
-	// specs are not accepted.
+	// UsersStale are nodes whose server has loaded another ACL file than the one it should have, or whose users somebody
+	// has edited since, sorted; none while the specs are not accepted.
 	UsersStale []string `expr:"usersStale"`
 	// Unevicted are nodes whose server has the users it should have, and still has connections of some who have lost
 	// a password with it, sorted.

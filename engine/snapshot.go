@@ -192,6 +192,8 @@ type Server struct {
 	Settings map[string]string
 	// Revision is the ACL revision it has loaded, "" when it has none.
 	Revision string
+	// Users is a hash of the users it has, as it lists them; "" when it does not tell.
+	Users string
 	// ReplHash is the SHA-256 of the password that it logs in to a primary with, "" when it has none or does not tell.
 	ReplHash string
 	// ReplAccepts are the SHA-256 of the passwords by which it lets others in to replicate from it, sorted.

@@ -158,7 +158,7 @@ func paused(p Pass) finding {
 func aclApplied(p Pass) finding {
 	have, nodes := 0, len(p.Snapshot.Nodes)
 	for i := range p.Snapshot.Nodes {
-		if s := p.Snapshot.Nodes[i].Server; s != nil && s.Revision == p.Desired.ACLRevision {
+		if p.Snapshot.Nodes[i].HasUsers(p.Desired.ACLRevision) {
 			have++
 		}
 	}

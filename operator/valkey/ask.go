@@ -58,6 +58,7 @@ func questions(names []string, beforeMigrations bool) [][]string {
 		{"ACL", "GETUSER", revisionUser},
 		{"ACL", "GETUSER", replicationUser},
 		askReplication,
+		{"ACL", "LIST"},
 	}
 	if beforeMigrations {
 		return all
@@ -102,8 +103,11 @@ func understand(r []valkeygo.ValkeyResult, names []string) (*engine.Server, erro
 	if s.ReplHash, err = replication(r[6]); err != nil {
 		return nil, err
 	}
-	if len(r) > 7 {
-		s.Migrations, err = migrations(r[7])
+	if s.Users, err = users(r[7]); err != nil {
+		return nil, err
+	}
+	if len(r) > 8 {
+		s.Migrations, err = migrations(r[8])
 	}
 	return &s, err
 }
@@ -164,6 +168,18 @@ func revision(r valkeygo.ValkeyResult) (string, error) {
 		return "", err
 	}
 	return hashes[0], nil
+}
+
+// users reads the reply to ACL LIST. Only a hash is kept: what it says are secrets.
+func users(r valkeygo.ValkeyResult) (string, error) {
+	list, err := r.AsStrSlice()
+	if forbidden(err) {
+		return "", nil
+	}
+	if err != nil {
+		return "", fmt.Errorf("read ACL LIST: %w", err)
+	}
+	return replies.Users(strings.Join(list, "\n")), nil
 }
 
 // forbidden says that the server's ACL does not let the operator ask: it is one of before this release, and

@@ -66,7 +66,7 @@ func TestWhatAPairOfServersSaysOfItself(t *testing.T) {
 			if replica < primary {
 				want.Peers[0], want.Peers[1] = want.Peers[1], want.Peers[0]
 			}
-			if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(engine.Server{}, "Version", "Offset", "Uptime", "UsedMemory")); diff != "" {
+			if diff := cmp.Diff(want, got, cmpopts.IgnoreFields(engine.Server{}, "Version", "Offset", "Uptime", "UsedMemory", "Users")); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)
 			}
 			if !strings.HasPrefix(got.Version, version+".") || got.Offset == 0 || got.UsedMemory == 0 {
@@ -155,13 +155,35 @@ func TestWhatTheACLDoesNotAllowIsLeftOutAndTheRestSaid(t *testing.T) {
 	pool, _, _ := newPool(t)
 	eventually(t, pool, target(s.Address()), access, "")
 	servers := pool.Servers(map[string]valkey.Target{"n": target(s.Address())}, access)
-	do(t, servers, "n", words("ACL SETUSER _momento_operator -acl|getuser -config|get -cluster|getslotmigrations"))
+	do(t, servers, "n", words("ACL SETUSER _momento_operator -acl|getuser -acl|list -config|get -cluster|getslotmigrations"))
 	got, err := pool.Ask(context.Background(), target(s.Address()), access, []string{"save"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if got.Revision != "" || got.Settings != nil || got.Migrations != nil || got.ID == "" {
+	if got.Revision != "" || got.Users != "" || got.Settings != nil || got.Migrations != nil || got.ID == "" {
 		t.Errorf("%+v", got)
+	}
+}
+
+func TestUsersAreOthersAfterAnyChange(t *testing.T) {
+	for _, version := range valkeytest.Versions {
+		s := valkeytest.Start(t, version)
+		pool, _, _ := newPool(t)
+		servers := pool.Servers(map[string]valkey.Target{"n": target(s.Address())}, access)
+		file := eventually(t, pool, target(s.Address()), access, "").Users
+		seen := map[string]bool{file: true}
+		for _, rules := range []string{"on", ">secret", "~cart:*", "&news", "+get", "-@dangerous", "(+set ~x)", "off"} {
+			do(t, servers, "n", words("ACL SETUSER cart %s", rules))
+			users := eventually(t, pool, target(s.Address()), access, "").Users
+			if seen[users] {
+				t.Errorf("Valkey %s lists the same users after %q", version, rules)
+			}
+			seen[users] = true
+		}
+		do(t, servers, "n", words("ACL LOAD"))
+		if users := eventually(t, pool, target(s.Address()), access, "").Users; users != file || users == "" {
+			t.Errorf("Valkey %s lists other users than at first after it has loaded the same file again", version)
+		}
 	}
 }
 

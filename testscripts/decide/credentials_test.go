@@ -61,7 +61,18 @@ func (w *world) loadUsers(names []string) {
 		s := w.node(name).Server
 		s.Revision = w.desired.ACLRevision
 		_, s.ReplAccepts = w.SystemHashes()
+		if s.Users != "" { // they are what the file says, and noted
+			s.Users = "of " + s.Revision
+			w.annotate(w.node(name), engine.UsersAnnotation, s.Users)
+		}
 	}
+}
+
+func (w *world) annotate(n *engine.Node, annotation, value string) {
+	if n.Pod.Annotations == nil {
+		n.Pod.Annotations = map[string]string{}
+	}
+	n.Pod.Annotations[annotation] = value
 }
 
 // actOnCredentials is for what changes Secrets and passwords; handled says that the action is one of these.

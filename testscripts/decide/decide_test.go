@@ -169,7 +169,7 @@ func cmdEdit(ts *testscript.TestScript, _ bool, args []string) {
 		w.editSetting(args[1], args[2:])
 	case "service":
 		w.Objects = []engine.Object{{Kind: "Service", Name: "cart", Content: value}}
-	case "primary", "leaving", "evict":
+	case "primary", "leaving", "evict", "acl":
 		w.editNode(w.node(args[1]), args)
 	default:
 		w.editDesired(ts, args[0], value)
@@ -199,6 +199,8 @@ func (w *world) editNode(n *engine.Node, args []string) {
 		n.Lifecycle = engine.Leaving
 	case "evict":
 		n.Pod.Annotations = map[string]string{engine.EvictAnnotation: args[2]}
+	case "acl": // somebody edits its users
+		n.Server.Users = args[2]
 	}
 }
 

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"strconv"
 	"strings"
-	"sync"
 
 	"valkey.gomomento.com/operator/engine"
 )
@@ -160,6 +159,7 @@ func (s *Server) look(settings []string) *engine.Server {
 		LinkUp: s.copy.up, Offset: s.toldOffset(), Uptime: now.Sub(s.Born).Truncate(1e9), Keys: int64(len(s.copy.data)),
 		UsedMemory: 1 << 20, Peers: s.lookAtPeers(), Settings: make(map[string]string, len(s.Settings)),
 		Revision: s.revision(), ReplHash: s.passwordHash, ReplAccepts: s.accepts("_momento_repl"),
+		Users: s.usersHash(),
 	}
 	if s.primary != "" {
 		e.Role = engine.Replica
@@ -222,68 +222,6 @@ func (s *Server) lookAtPeers() []engine.Peer {
 		slices.SortFunc(all, func(a, b engine.Peer) int { return strings.Compare(a.ID, b.ID) })
 	}
 	return all
-}
-
-// A user is one in the text of an ACL file.
-type user struct{ file, name string }
-
-// hashed remembers what findHashes has found: all worlds have the same few files.
-var hashed sync.Map
-
-// accepted are the password hashes that a server has found in its ACL file, by user.
-type accepted struct {
-	text string
-	of   map[string][]string
-}
-
-// accepts are the hashes of the passwords with which a user may log in to the server, sorted. They must not be changed.
-func (s *Server) accepts(name string) []string {
-	if s.accepted.of == nil || s.accepted.text != s.users {
-		s.accepted = accepted{text: s.users, of: map[string][]string{}}
-	}
-	hashes, known := s.accepted.of[name]
-	if !known {
-		hashes = hashesOf(s.users, name)
-		s.accepted.of[name] = hashes
-	}
-	return hashes
-}
-
-// hashesOf are the password hashes of a user in an ACL file, sorted. They must not be changed.
-func hashesOf(users, name string) []string {
-	if found, known := hashed.Load(user{users, name}); known {
-		if hashes, ok := found.([]string); ok {
-			return hashes
-		}
-	}
-	hashes := findHashes(users, name)
-	hashed.Store(user{users, name}, hashes)
-	return hashes
-}
-
-func findHashes(users, name string) []string {
-	var hashes []string
-	for line := range strings.Lines(users) {
-		words := strings.Fields(line)
-		if len(words) < 2 || words[1] != name {
-			continue
-		}
-		for _, w := range words[2:] {
-			if hash, is := strings.CutPrefix(w, "#"); is {
-				hashes = append(hashes, hash)
-			}
-		}
-	}
-	slices.Sort(hashes)
-	return hashes
-}
-
-// revision is that of the ACL file, which the file itself carries as the password of a user.
-func (s *Server) revision() string {
-	if hashes := s.accepts("_momento_revision"); len(hashes) == 1 {
-		return hashes[0]
-	}
-	return ""
 }
 
 func sha(text string) string {

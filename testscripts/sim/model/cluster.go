@@ -80,6 +80,7 @@ type Server struct {
 	dark          bool // its machine has no power
 	users         string
 	accepted      accepted
+	listed        listed
 	current       int64
 	epoch         int64
 	voted         int64

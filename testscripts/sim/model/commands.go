@@ -72,6 +72,7 @@ func (s *Server) question(verb string, args []string) (string, bool) {
 // orders are the commands that change something, by their first words.
 var orders = map[string]func(*Server, []string) error{
 	"ACL LOAD":                     (*Server).loadUsers,
+	"ACL SETUSER":                  (*Server).setUser,
 	"CLIENT KILL":                  func(*Server, []string) error { return nil },
 	"CLUSTER ADDSLOTSRANGE":        (*Server).addSlots,
 	"CLUSTER CANCELSLOTMIGRATIONS": (*Server).cancelJobs,
@@ -83,11 +84,6 @@ var orders = map[string]func(*Server, []string) error{
 	"CLUSTER SET-CONFIG-EPOCH":     (*Server).setEpoch,
 	"CONFIG SET":                   (*Server).configure,
 	"SHUTDOWN":                     (*Server).shutDown,
-}
-
-func (s *Server) loadUsers([]string) error {
-	s.users = s.Users()
-	return nil
 }
 
 func (s *Server) configure(args []string) error {
