@@ -18,11 +18,24 @@ import (
 )
 
 func cmdFormed(ts *testscript.TestScript, _ bool, args []string) {
-	var shards, replicas int
-	_, err := fmt.Sscanf(args[1], "%dx%d", &shards, &replicas)
-	ts.Check(err)
 	s := in(ts)
-	ts.Check(s.formed(context.Background(), s.key(args[0]), shards, replicas))
+	words, bars := options(ts, args, "within")
+	if len(words) != 2 {
+		ts.Fatalf("formed: CLUSTER SHARDSxREPLICAS [within=DURATION]")
+	}
+	var shards, replicas int
+	_, err := fmt.Sscanf(words[1], "%dx%d", &shards, &replicas)
+	ts.Check(err)
+	formed := func() error { return s.formed(context.Background(), s.key(words[0]), shards, replicas) }
+	if bars["within"] == "" {
+		ts.Check(formed())
+		return
+	}
+	if err := within(context.Background(), limit(ts, bars["within"]), formed); err != nil {
+		s.explain(ts, words[0])
+		ts.Check(err)
+	}
+	ts.Logf("%s was formed %.1fs after it was last touched", words[0], time.Since(s.disturbed).Seconds())
 }
 
 // handshakeLimit is longer than a server keeps a handshake that comes to nothing: the node timeout, 5 s.

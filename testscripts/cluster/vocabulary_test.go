@@ -8,7 +8,7 @@ var commands = map[string]func(*testscript.TestScript, bool, []string){
 	"kubectl":     cmdKubectl,     // [!] kubectl ARG...: in the scenario's namespace
 	"available":   cmdAvailable,   // available DURATION CLUSTER...: each becomes Active and Available for its current spec
 	"condition":   cmdCondition,   // condition DURATION KIND NAME TYPE STATUS [REGEXP]: a condition shows, and its message matches
-	"formed":      cmdFormed,      // formed CLUSTER SHARDSxREPLICAS: exactly these servers know each other, every slot and epoch once
+	"formed":      cmdFormed,      // formed CLUSTER SHARDSxREPLICAS [within=DURATION]: exactly these servers know each other, every slot and epoch once
 	"gone":        cmdGone,        // gone DURATION CLUSTER...: nothing of it is left
 	"login":       cmdLogin,       // [!] login DURATION CLUSTER USER PASSWORD: every server accepts it (or: none does), within that time
 	"writes":      cmdWrites,      // writes CLUSTER COUNT: a cluster client sets and gets that many keys
@@ -29,7 +29,7 @@ var commands = map[string]func(*testscript.TestScript, bool, []string){
 	"drain":       cmdDrain,       // drain DURATION PLACE...: kubectl drain of the Kubernetes nodes at these places, 0 the first by name
 	"uncordon":    cmdUncordon,    // uncordon PLACE...: they take Pods again
 	"machine":     cmdMachine,     // machine crash|partition CLUSTER, then boot|heal: a Kubernetes node that one primary runs on
-	"cli":         cmdCli,         // [!] cli CLUSTER primary|replica SHARD [user=U password=P] COMMAND...: stdout is the reply
+	"cli":         cmdCli,         // [!] cli CLUSTER primary|replica SHARD [user=U password=P] COMMAND...: stdout is the reply; @primary/1 in it is a node id
 	"cli-traffic": cmdCliTraffic,  // cli-traffic start|stop CLUSTER [user=U password=P]: SETs and GETs by valkey-cli, none lost
 	"traffic":     cmdTraffic,     // traffic start CLUSTER [user=U password=P] [by=name], stop [gap=DURATION] [lost=N] [wrong=N] [dropped=N]: writes meanwhile
 	"fill":        cmdFill,        // fill CLUSTER NUMBERMB [ttl=EVERY] [user=U password=P]: many keys, one in EVERY with a time to live
