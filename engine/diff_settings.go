@@ -64,6 +64,7 @@ func (c *comparison) settings(f *Facts) {
 		should := c.shouldHave(n)
 		differs, news := c.compareLive(n, should)
 		switch {
+		case len(differs) == 0 && len(news) > 0 && n.Deleting: // its record goes with it
 		case len(differs) == 0 && len(news) > 0:
 			f.Nodes.Unrecorded = append(f.Nodes.Unrecorded, SettingChange{Node: n.Name, Settings: news})
 		case len(differs) == 0:

@@ -17,7 +17,8 @@ type shard struct {
 	// may have been replaced before it takes these slots over; or they lead another shard.
 	rivals []*Node
 	// foreign is the primary that the shard's servers follow where it is another shard's node, nil where it is not. It was
-	// attached here by hand, and was elected or told to take over.
+	// attached here by hand, and was elected or told to take over. Its own shard has another primary, or is to get one: a
+	// shard whose servers somebody has attached to another one's only primary is led by nobody.
 	foreign *Node
 	// head is the server that the others follow: the one that holds the shard's
 	// slots or, in a shard that has none yet, the one that is to get them. While
@@ -127,47 +128,29 @@ func (c *comparison) coverage() bool {
 
 // findForeign names to each shard of which no node holds slots, be it heard or not, the foreign primary, and returns them all.
 func (c *comparison) findForeign(all []shard) []*Node {
-	holders := c.holders(len(all))
+	holders, empty := c.holders(len(all)), c.emptyPrimaries(len(all))
 	var found []*Node
 	for i := range all {
 		if holders[i] > 0 {
 			continue
 		}
-		if n := c.leaderFromElsewhere(i, all, holders); n != nil {
-			all[i].foreign = n
-			found = append(found, n)
+		most := 0
+		for j := range all {
+			others := holders[j] - 1
+			if empty[i] == 0 {
+				others += empty[j]
+			}
+			for _, n := range all[j].rivals {
+				if count := c.followers(&all[i], n); count > most && others > 0 {
+					all[i].foreign, most = n, count
+				}
+			}
+		}
+		if most > 0 {
+			found = append(found, all[i].foreign)
 		}
 	}
 	return found
-}
-
-// leaderFromElsewhere is the primary of another shard that most of the shard's servers follow.
-func (c *comparison) leaderFromElsewhere(shard int, all []shard, holders []int) (leader *Node) {
-	most := 0
-	for i := range all {
-		for _, n := range all[i].rivals {
-			count := c.followers(&all[shard], n)
-			if count > most && (holders[i] > 1 || c.servesFor(n, shard)) {
-				leader, most = n, count
-			}
-		}
-	}
-	return leader
-}
-
-// servesFor says that what the node holds is the shard's share rather than that of its own shard. It tells a server that
-// leads another shard, and is the last of its own, from one to which a replica of another shard has been attached.
-func (c *comparison) servesFor(n *Node, shard int) bool {
-	var held topology.Set
-	held.Add(c.claims[n.Server.ID]...)
-	even := topology.Even(c.target.Shards)
-	share := func(i int) int {
-		if i >= len(even) {
-			return 0
-		}
-		return topology.Count(held.Within(even[i]))
-	}
-	return share(shard) > share(n.ShardIndex)
 }
 
 // holders counts each shard's nodes that hold slots, those that are dead or not heard too.
@@ -175,6 +158,17 @@ func (c *comparison) holders(shards int) []int {
 	count := make([]int, shards)
 	for _, id := range c.primaries() {
 		if n := c.bearer(id); n != nil && n.ShardIndex < shards {
+			count[n.ShardIndex]++
+		}
+	}
+	return count
+}
+
+// emptyPrimaries counts each shard's heard primaries without slots.
+func (c *comparison) emptyPrimaries(shards int) []int {
+	count := make([]int, shards)
+	for _, n := range c.heard {
+		if n.ShardIndex < shards && n.Server.Role == Primary && c.held(n) == 0 && !c.dead(n) {
 			count[n.ShardIndex]++
 		}
 	}
