@@ -25,6 +25,7 @@ func TestSafeInAnyOrder(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	rules := loadRules(t)
 	inOrder := slices.Clone(rules)
+	askWhileForming(t, inOrder, map[string]int{})
 	healthy := map[engine.Topology]*world{}
 	acted := map[string]int{}
 	for range 9000 {

@@ -14,7 +14,7 @@ func (w *world) unsafe(d engine.Decision) string {
 	if w.Cluster.Paused && !w.Cluster.Deleting && d.Acts() {
 		return "acts on a paused cluster"
 	}
-	if fault := w.unsafeForCredentials(d); fault != "" {
+	if fault := cmp.Or(w.unsafeForCredentials(d), w.unsafeForProgress(d)); fault != "" {
 		return fault
 	}
 	switch a := d.Args.(type) {
@@ -89,6 +89,9 @@ func (w *world) createsTooMuch(a *actions.CreateNodes) string {
 			return "makes something new from a spec that does not resolve"
 		}
 		target = *w.Cluster.Kept
+	}
+	if w.Cluster.Target != nil { // a bootstrap builds what it began with, whatever is edited
+		target = *w.Cluster.Target
 	}
 	fit := map[int]int{}
 	for i := range w.Nodes {
