@@ -64,15 +64,21 @@ func (c *comparison) settings(f *Facts) {
 		should := c.shouldHave(n)
 		differs, news := c.compareLive(n, should)
 		switch {
-		case len(differs) == 0 && len(news) > 0 && n.Deleting: // its record goes with it
-		case len(differs) == 0 && len(news) > 0:
-			f.Nodes.Unrecorded = append(f.Nodes.Unrecorded, SettingChange{Node: n.Name, Settings: news})
 		case len(differs) == 0:
+			f.Nodes.note(n, news)
 		case overlap(differs, news):
 			f.Members.Untold = append(f.Members.Untold, SettingChange{Node: n.Name, Settings: differs})
 		default:
 			f.Members.Drifted = append(f.Members.Drifted, SettingChange{Node: n.Name, Settings: differs})
 		}
+	}
+}
+
+// note enters settings that the node's server has and that the node does not record yet. The record of one that is being
+// deleted goes with it.
+func (f *NodeFacts) note(n *Node, news map[string]string) {
+	if len(news) > 0 && !n.Deleting {
+		f.Unrecorded = append(f.Unrecorded, SettingChange{Node: n.Name, Settings: news})
 	}
 }
 
