@@ -32,7 +32,7 @@ func (c *comparison) sortNode(n *Node, f *NodeFacts) {
 		}
 	case !c.joined(n) && c.outdated(n):
 		f.Misconceived = append(f.Misconceived, n.Name)
-	case n.Pod == nil || !n.HasConfig:
+	case n.Pod == nil || !n.HasConfig && !n.Pod.Ended():
 		f.Unprovisioned = append(f.Unprovisioned, n.Name)
 	case n.Pod.Phase != "Running":
 		f.Starting = append(f.Starting, n.Name+reason(n.Pod.Trouble))

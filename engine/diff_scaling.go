@@ -43,14 +43,14 @@ func (c *comparison) scaling(f *Facts) ScalingFacts {
 	s.Waiting = c.hindrance(f, plan)
 	marked, unmark := c.marked()
 	s.Unmarkings = unmark
-	if s.Blocked != "" || s.Waiting != "" {
-		return s
-	}
-	if len(marked) > 0 {
+	switch {
+	case s.Blocked != "" || s.Waiting != "":
+	case len(marked) > 0:
 		s.Carries = marked
-		return s
+	default:
+		c.begin(plan, &s)
 	}
-	c.begin(plan, &s)
+	c.logging(plan, &s)
 	return s
 }
 

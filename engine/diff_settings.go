@@ -102,7 +102,7 @@ func (c *comparison) compareLive(n *Node, should map[string]string) (differs, ne
 		if !c.takesLive(n, name) {
 			continue
 		}
-		if !n.reads(name, value) {
+		if !n.reads(name, value) && !n.hushed(name, value) {
 			differs[name] = value
 		}
 		if have, recorded := n.Spec.Settings[name]; !recorded || have != value {

@@ -77,7 +77,7 @@ type NodeFacts struct {
 	Names []string `expr:"names"`
 	// Missing are the nodes the target topology lacks.
 	Missing []NewNode `expr:"missing"`
-	// Unprovisioned have no ConfigMap or no Pod and never had a server.
+	// Unprovisioned have no Pod, or no ConfigMap for it, and never had a server.
 	Unprovisioned []string `expr:"unprovisioned"`
 	// Dead have lost their Pod or its container for good.
 	Dead []string `expr:"dead"`
@@ -177,6 +177,10 @@ type ScalingFacts struct {
 	Running int `expr:"running"`
 	// Moves are the jobs that can begin now, at most one a source and one a target (Valkey 9.0).
 	Moves []Move `expr:"moves"`
+	// Noisy are the sources that would log a line for each slot that moves, with the loglevel they are to have meanwhile.
+	Noisy []SettingChange `expr:"noisy"`
+	// Hushed are servers that still have that loglevel when nothing moves any more, with the one they should have.
+	Hushed []SettingChange `expr:"hushed"`
 	// Carries are the slots to carry over one by one now, where a server does not know such jobs.
 	Carries []Move `expr:"carries"`
 	// Recalls are the sources with a running job that has become useless.

@@ -52,6 +52,7 @@ func valkeyCLI(t *testing.T, version string) string {
 func TestOnlySilenceKills(t *testing.T) {
 	for _, version := range valkeytest.Versions {
 		t.Run(version, func(t *testing.T) {
+			t.Parallel()
 			s := valkeytest.Start(t, version, "--maxclients", "33")
 			if !probe(t, s, version) {
 				t.Error("NOAUTH kills")

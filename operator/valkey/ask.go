@@ -16,8 +16,9 @@ import (
 // revisionUser is the user nobody can log in as whose password hash is the revision of the ACL file it came with.
 const revisionUser = "_momento_revision"
 
-// nodeTimeout is asked for whether or not a node's spec records it: a bootstrap changes it live.
-const nodeTimeout = "cluster-node-timeout"
+// always are the settings that are asked for whether or not a node's spec records them: a bootstrap changes the first live,
+// and moves of slots the second.
+var always = []string{"cluster-node-timeout", "loglevel"}
 
 // idLength is how long a node id is.
 const idLength = 40
@@ -68,7 +69,7 @@ func questions(names []string, beforeMigrations bool) [][]string {
 
 // wanted are the settings to ask for. CONFIG GET takes patterns, so what is no directive's name is left out.
 func wanted(settings []string) []string {
-	names := []string{nodeTimeout}
+	names := slices.Clone(always)
 	for _, name := range settings {
 		if !slices.Contains(secrets, strings.ToLower(name)) && !strings.ContainsAny(name, `*?[]\^`) {
 			names = append(names, name)

@@ -56,7 +56,7 @@ func TestWhatAPairOfServersSaysOfItself(t *testing.T) {
 				ID: primary, Role: engine.Primary, ClusterOK: true, CurrentEpoch: 1, Keys: 1, FullSyncs: 1, Revision: valkeytest.Revision,
 				ReplHash: hashOf(valkeytest.Password), ReplAccepts: []string{hashOf("two"), hashOf("one")},
 				Settings: map[string]string{
-					"cluster-node-timeout": "500", "save": "900 1", "SAVE": "900 1", "notify-keyspace-events": "",
+					"cluster-node-timeout": "500", "loglevel": "notice", "save": "900 1", "SAVE": "900 1", "notify-keyspace-events": "",
 				},
 				Peers: []engine.Peer{
 					{ID: primary, IP: first.IP, Myself: true, Role: engine.Primary, Epoch: 1, Linked: true, Slots: []engine.SlotRange{{From: 0, To: 16383}}},

@@ -12,7 +12,15 @@ import (
 // live are the directives that a server on paper takes by CONFIG SET.
 var live = map[string]engine.Span{
 	"cluster-node-timeout": {Since: 702}, "hz": {Since: 702}, "io-threads": {Since: 901},
+	"loglevel":  {Since: 702},
 	"maxmemory": {Since: 702}, "maxmemory-policy": {Since: 702},
+}
+
+// withDefaults are the settings that a new server has live.
+func withDefaults(settings map[string]string) map[string]string {
+	all := map[string]string{"loglevel": "notice"}
+	maps.Copy(all, settings)
+	return all
 }
 
 // mostHertz is the value that a server makes of a higher hz.

@@ -83,13 +83,10 @@ func (w *world) unsafeForShards(d engine.Decision) string {
 // createsTooMuch: while the specs do not resolve, what is lost is replaced and
 // nothing else; and no shard gets more servers of today's specs than it needs.
 func (w *world) createsTooMuch(a *actions.CreateNodes) string {
-	target := w.desired.Topology
-	if w.desired.Problem != "" {
-		if w.Cluster.Kept == nil {
-			return "makes something new from a spec that does not resolve"
-		}
-		target = *w.Cluster.Kept
+	if w.desired.Problem != "" && w.Cluster.Kept == nil {
+		return "makes something new from a spec that does not resolve"
 	}
+	target := w.accepted()
 	if w.Cluster.Target != nil { // a bootstrap builds what it began with, whatever is edited
 		target = *w.Cluster.Target
 	}
@@ -106,6 +103,14 @@ func (w *world) createsTooMuch(a *actions.CreateNodes) string {
 		}
 	}
 	return ""
+}
+
+// accepted is the topology of the last specs that could be carried out.
+func (w *world) accepted() engine.Topology {
+	if w.desired.Problem != "" && w.Cluster.Kept != nil {
+		return *w.Cluster.Kept
+	}
+	return w.desired.Topology
 }
 
 // stays says that nothing speaks against the node's Pod.
@@ -176,11 +181,11 @@ func (w *world) retiresTheNeeded(a *actions.RetireNodes) string {
 	}
 	for i := range w.Nodes {
 		n := &w.Nodes[i]
-		if n.Server == nil || len(n.Server.Self().Slots) == 0 || n.ShardIndex >= w.desired.Topology.Shards {
+		if n.Server == nil || len(n.Server.Self().Slots) == 0 || n.ShardIndex >= w.accepted().Shards {
 			continue
 		}
 		before, after := w.copiesOf(n.Server, nil), w.copiesOf(n.Server, gone)
-		if after < before && after < 1+w.desired.Topology.ReplicasPerShard {
+		if after < before && after < 1+w.accepted().ReplicasPerShard {
 			return "leaves a shard with too few copies: " + n.Name
 		}
 	}

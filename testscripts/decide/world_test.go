@@ -4,7 +4,6 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -102,7 +101,7 @@ func (w *world) run(n *engine.Node) {
 	n.LastID = id(n.Name)
 	n.Server = &engine.Server{
 		ID: id(n.Name), Version: "9.1.2", Role: engine.Primary,
-		Settings: maps.Clone(n.Spec.Settings),
+		Settings: withDefaults(n.Spec.Settings),
 		Peers:    []engine.Peer{{ID: id(n.Name), Myself: true, Role: engine.Primary, Linked: true, IP: n.Pod.IP}},
 	}
 	w.equip(n.Server)

@@ -121,7 +121,7 @@ func (c *Cluster) Start(p Process) *Server {
 		Process: p, ID: hex.EncodeToString(sum[:20]), Born: c.Line.Now(), Lag: c.lag,
 		cluster: c, n: len(c.servers), version: 1, alive: true, plugged: true, users: p.Users(), banned: map[string]time.Time{},
 	}
-	settings := map[string]string{}
+	settings := map[string]string{"loglevel": "notice"}
 	for name, value := range p.Settings {
 		settings[name] = value
 	}
