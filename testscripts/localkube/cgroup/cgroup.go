@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"time"
@@ -44,6 +45,33 @@ func Make(root string, children []string) error {
 			if err := prepare(hierarchy, filepath.Join(root, dir)); err != nil {
 				return fmt.Errorf("make cgroup %s in %s: %w", filepath.Join(root, dir), hierarchy, err)
 			}
+		}
+		if err := weigh(filepath.Join(hierarchy, root)); err != nil {
+			return fmt.Errorf("weigh cgroup %s in %s: %w", root, hierarchy, err)
+		}
+	}
+	return nil
+}
+
+// weigh gives a root the weight that the pods of its machines have beside what else runs there. A kubelet lets the pods of a
+// machine weigh 1024 shares a CPU, and all else on a machine weighs 1024 together. Here that is outside of the root, which
+// would weigh no more than one of these, with the pods of all machines.
+func weigh(dir string) error {
+	machines, err := filepath.Glob(filepath.Join(dir, "*", "cgroup.procs"))
+	if err != nil {
+		return err
+	}
+	shares := 1024 * runtime.NumCPU() * len(machines)
+	for file, weight := range map[string]int{
+		"cpu.shares": shares,
+		"cpu.weight": min(10_000, 1+(shares-2)*9999/262142), // as container runtimes convert one into the other
+	} {
+		file = filepath.Join(dir, file)
+		if _, err := os.Stat(file); errors.Is(err, fs.ErrNotExist) {
+			continue // another hierarchy's
+		}
+		if err := os.WriteFile(file, []byte(strconv.Itoa(weight)), 0o644); err != nil {
+			return err
 		}
 	}
 	return nil
