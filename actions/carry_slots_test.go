@@ -104,7 +104,7 @@ func (f *formation) carryMuchOfOneSlot(t *testing.T) {
 	from := f.owner(t, slot)
 	to := map[string]string{"a": "b", "b": "a", "c": "b", "f": "b"}[from]
 	var commands [][]string
-	for i := range 20_000 {
+	for i := range 100_000 {
 		commands = append(commands, []string{"SET", fmt.Sprintf("{big}%d\r\n%%", i), strings.Repeat("x", 100)})
 	}
 	for i := range 30 {
@@ -113,7 +113,7 @@ func (f *formation) carryMuchOfOneSlot(t *testing.T) {
 	commands = append(commands, []string{"EVAL", "for i = 1, 50000 do redis.call('HSET', KEYS[1], i, string.rep('x', 100)) end", "1", "{big}hash"})
 	f.pipeline(t, from, commands)
 	took, passes := f.carryAll(t, f.migration(from, to, engine.SlotRange{From: slot, To: slot}))
-	t.Logf("one slot with %d keys and 41 MB carried in %v, %d passes", len(commands), took, passes)
+	t.Logf("one slot with %d keys and 50 MB carried in %v, %d passes", len(commands), took, passes)
 	if passes < 2 {
 		t.Error("one execution took it all, however long")
 	}

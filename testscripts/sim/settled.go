@@ -121,6 +121,9 @@ func (j *judge) settledSpec(s *model.Server) {
 	if s.Settings["cluster-node-timeout"] != "5000" {
 		j.accuse("%s has a node timeout of %s", s.Name, s.Settings["cluster-node-timeout"])
 	}
+	if s.Settings["loglevel"] != "notice" {
+		j.accuse("%s still logs at level %s", s.Name, s.Settings["loglevel"])
+	}
 	if pod := j.w.pod(s.Name); pod != nil && pod.Labels[objects.LabelShard] == "" {
 		j.accuse("%s has no shard", s.Name)
 	}
