@@ -86,9 +86,10 @@ func (f *NodeFacts) note(n *Node, news map[string]string) {
 // that waits for a successor of another image or another size keeps what its
 // node records: what suits the successor may be too much for it, as the
 // maxmemory of a larger Pod is, or unknown to its release. A cluster that forms
-// does so with what it began with, too.
+// does so with what it began with, too, and one whose specs are not accepted
+// keeps what it has.
 func (c *comparison) shouldHave(n *Node) map[string]string {
-	if c.creating || n.Spec.Image != c.want.Node.Image || n.Spec.Memory != c.want.Node.Memory {
+	if c.creating || c.want.Problem != "" || n.Spec.Image != c.want.Node.Image || n.Spec.Memory != c.want.Node.Memory {
 		return n.Spec.Settings
 	}
 	return c.want.Node.Settings
