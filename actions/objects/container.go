@@ -27,6 +27,8 @@ const (
 // seldom, and not while a server starts: what the container runtime puts beside the
 // server takes up to a tenth of a second of the server's own CPU.
 const (
+	// probeDelaySeconds leaves out the probe at the start; a kubelet sends the next one a period later.
+	probeDelaySeconds   = 10
 	probePeriodSeconds  = 30
 	probeTimeoutSeconds = 15
 	// probePatience is shorter, in seconds, so that the probe ends by itself.
@@ -100,7 +102,7 @@ func liveness(tls bool) *corev1.Probe {
 		ProbeHandler: corev1.ProbeHandler{
 			Exec: &corev1.ExecAction{Command: []string{"sh", "-c", cli + " ping; case $? in 124|143) exit 1; esac"}},
 		},
-		InitialDelaySeconds: probePeriodSeconds,
+		InitialDelaySeconds: probeDelaySeconds,
 		PeriodSeconds:       probePeriodSeconds,
 		TimeoutSeconds:      probeTimeoutSeconds,
 		FailureThreshold:    probeFailures,

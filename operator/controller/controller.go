@@ -67,6 +67,7 @@ type Loop struct {
 	syncs      *syncs
 	rollouts   *rollouts
 	waker      *waker
+	hurries    *hurries
 	keepers    map[string]*waker
 }
 
@@ -90,13 +91,18 @@ func New(p Parts) *Loop {
 		kube: p.Kube, live: p.Live, observer: p.Observer, deriver: p.Deriver, defaults: p.Defaults,
 		rules: p.Rules, reporter: p.Reporter, metrics: p.Metrics,
 		references: newReferences(), streaks: newStreaks(), syncs: newSyncs(), waker: &waker{},
+		hurries:  newHurries(),
 		rollouts: newRollouts(p.MaxConcurrentRollouts),
 		keepers:  map[string]*waker{configKind: {}, imageKind: {}, roleKind: {}},
 	}
 }
 
-// Wake asks for a pass over a cluster for a reason that no watch knows of, such as a broken connection. It does not block.
-func (l *Loop) Wake(key types.NamespacedName) { l.waker.wake(key) }
+// Wake asks for a pass over a cluster for a reason that no watch knows of, such as a broken connection, and lets the report
+// of the pass under way not hold it up for long. It does not block.
+func (l *Loop) Wake(key types.NamespacedName) {
+	l.waker.wake(key)
+	l.hurries.hurry(key)
+}
 
 // Reconcile is one pass over one cluster.
 func (l *Loop) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result, error) {
@@ -105,6 +111,7 @@ func (l *Loop) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result
 	timed, cancel := context.WithTimeout(ctx, passLimit)
 	defer cancel()
 
+	l.hurries.look(request.NamespacedName)
 	seen, err := l.observer.Observe(timed, request.NamespacedName)
 	if errors.Is(err, observe.ErrNoCluster) {
 		return l.forget(timed, request.NamespacedName).result()
@@ -264,9 +271,9 @@ func (l *Loop) act(ctx context.Context, seen observe.Observation, pass report.Pa
 // the object moved since it was observed, and the next look shows how. A status that could not be written is tried again
 // with the next look, and by the rate limiter only where no look is due: what the cluster needs does not wait for it.
 func (l *Loop) report(ctx context.Context, pass report.Pass) outcome {
-	ctx, cancel := context.WithTimeout(ctx, patience(pass))
-	defer cancel()
 	key := client.ObjectKeyFromObject(pass.Cluster)
+	ctx, over := l.hurries.begin(ctx, key, patience(pass))
+	defer over()
 	if apierrors.IsConflict(pass.Err) {
 		return done(l.streaks.count(key, pass.Decision, time.Now()).repeats)
 	}

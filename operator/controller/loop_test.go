@@ -149,6 +149,55 @@ func TestAStatusThatCannotBeWrittenHoldsNothingUp(t *testing.T) {
 	}
 }
 
+// A server ends while an earlier pass still waits for an API server that is away: it is looked at soon, whether its connection
+// broke during the report or before that.
+func TestABrokenConnectionShortensTheReport(t *testing.T) {
+	for name, c := range map[string]struct{ before, during bool }{"before": {before: true}, "during": {during: true}} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			kube, _ := kubernetes(t, valkeyCluster("shop", "cache", "small"))
+			var l *Loop
+			l, _ = loop(interceptor.NewClient(kube, interceptor.Funcs{
+				SubResourcePatch: func(ctx context.Context, _ client.Client, _ string, _ client.Object, _ client.Patch, _ ...client.SubResourcePatchOption) error {
+					if c.during {
+						l.Wake(shop)
+					}
+					<-ctx.Done()
+					return ctx.Err()
+				},
+			}), &deed{})
+			if c.before {
+				l.observer = breaks{l.observer, func() { l.Wake(shop) }}
+			}
+			began := time.Now()
+			if _, err := l.Reconcile(t.Context(), request(shop)); err != nil {
+				t.Error(err)
+			}
+			if took := time.Since(began); took > reportLimit/2 {
+				t.Errorf("the pass took %s", took)
+			}
+			l.hurries.look(shop)
+			ctx, over := l.hurries.begin(t.Context(), shop, reportLimit)
+			defer over()
+			if end, _ := ctx.Deadline(); time.Until(end) < reportLimit/2 {
+				t.Error("the next report is hurried too")
+			}
+		})
+	}
+}
+
+// breaks is an observer that sees no connection break which breaks meanwhile.
+type breaks struct {
+	Observer
+	meanwhile func()
+}
+
+func (b breaks) Observe(ctx context.Context, key types.NamespacedName) (observe.Observation, error) {
+	seen, err := b.Observer.Observe(ctx, key)
+	b.meanwhile()
+	return seen, err
+}
+
 func TestASilentServerShortensTheReport(t *testing.T) {
 	pass := waiting()
 	if got := patience(pass); got != reportLimit {
