@@ -43,14 +43,15 @@ func (c *comparison) scaling(f *Facts) ScalingFacts {
 	s.Waiting = c.hindrance(f, plan)
 	marked, unmark := c.marked()
 	s.Unmarkings = unmark
-	switch {
-	case s.Blocked != "" || s.Waiting != "":
-	case len(marked) > 0:
-		s.Carries = marked
-	default:
-		c.begin(plan, &s)
+	s.Noisy, s.Hushed = c.logging(plan)
+	if s.Blocked != "" || s.Waiting != "" {
+		return s
 	}
-	c.logging(plan, &s)
+	if len(marked) > 0 {
+		s.Carries = marked
+		return s
+	}
+	c.begin(plan, &s)
 	return s
 }
 

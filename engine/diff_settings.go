@@ -100,10 +100,10 @@ func (c *comparison) shouldHave(n *Node) map[string]string {
 func (c *comparison) compareLive(n *Node, should map[string]string) (differs, news map[string]string) {
 	differs, news = map[string]string{}, map[string]string{}
 	for name, value := range should {
-		if !c.takesLive(n, name) {
+		if !c.takesLive(n, name) || n.hushed(name, value) {
 			continue
 		}
-		if !n.reads(name, value) && !n.hushed(name, value) {
+		if !n.reads(name, value) {
 			differs[name] = value
 		}
 		if have, recorded := n.Spec.Settings[name]; !recorded || have != value {

@@ -177,9 +177,9 @@ type ScalingFacts struct {
 	Running int `expr:"running"`
 	// Moves are the jobs that can begin now, at most one a source and one a target (Valkey 9.0).
 	Moves []Move `expr:"moves"`
-	// Noisy are the sources that would log a line for each slot that moves, with the loglevel they are to have meanwhile.
+	// Noisy are those who have slots to give and would log a line for each, with the loglevel they are to have meanwhile.
 	Noisy []SettingChange `expr:"noisy"`
-	// Hushed are servers that still have that loglevel when nothing moves any more, with the one they should have.
+	// Hushed are servers that have that loglevel, with the one they should have when they have no slots to give.
 	Hushed []SettingChange `expr:"hushed"`
 	// Carries are the slots to carry over one by one now, where a server does not know such jobs.
 	Carries []Move `expr:"carries"`

@@ -63,7 +63,7 @@ func newLoop(mgr ctrl.Manager, policies string, chosen settings.Settings) (*cont
 
 		MaxConcurrentRollouts: chosen.MaxConcurrentRollouts,
 	})
-	pool.OnBreak, pool.OnConnect, secrets.OnChange = loop.Wake, loop.Wake, loop.Wake
+	pool.OnBreak, pool.OnConnect, secrets.OnChange = loop.WakeInHaste, loop.Wake, loop.Wake
 	return loop, nil
 }
 

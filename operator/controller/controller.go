@@ -97,11 +97,13 @@ func New(p Parts) *Loop {
 	}
 }
 
-// Wake asks for a pass over a cluster for a reason that no watch knows of, such as a broken connection, and lets the report
-// of the pass under way not hold it up for long. It does not block.
-func (l *Loop) Wake(key types.NamespacedName) {
-	l.waker.wake(key)
+// Wake asks for a pass over a cluster for a reason that no watch knows of, such as a new connection. It does not block.
+func (l *Loop) Wake(key types.NamespacedName) { l.waker.wake(key) }
+
+// WakeInHaste wakes for a connection that broke: the report of the pass under way must not hold the next one up for long.
+func (l *Loop) WakeInHaste(key types.NamespacedName) {
 	l.hurries.hurry(key)
+	l.waker.wake(key)
 }
 
 // Reconcile is one pass over one cluster.
@@ -111,7 +113,8 @@ func (l *Loop) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result
 	timed, cancel := context.WithTimeout(ctx, passLimit)
 	defer cancel()
 
-	l.hurries.look(request.NamespacedName)
+	calm, over := l.hurries.watch(ctx, request.NamespacedName)
+	defer over()
 	seen, err := l.observer.Observe(timed, request.NamespacedName)
 	if errors.Is(err, observe.ErrNoCluster) {
 		return l.forget(timed, request.NamespacedName).result()
@@ -124,7 +127,7 @@ func (l *Loop) Reconcile(ctx context.Context, request ctrl.Request) (ctrl.Result
 	if pass.Err == nil {
 		pass = l.carryOut(timed, seen, pass, extras)
 	}
-	return l.report(ctx, pass).result()
+	return l.report(ctx, calm, pass).result()
 }
 
 // Plan says what the next pass over a cluster would do, and does nothing.
@@ -270,10 +273,10 @@ func (l *Loop) act(ctx context.Context, seen observe.Observation, pass report.Pa
 // report tells of the pass and says what follows from it. An action that lost a race against another writer is no news:
 // the object moved since it was observed, and the next look shows how. A status that could not be written is tried again
 // with the next look, and by the rate limiter only where no look is due: what the cluster needs does not wait for it.
-func (l *Loop) report(ctx context.Context, pass report.Pass) outcome {
+func (l *Loop) report(ctx, calm context.Context, pass report.Pass) outcome {
+	ctx, cancel := limited(ctx, calm, patience(pass))
+	defer cancel()
 	key := client.ObjectKeyFromObject(pass.Cluster)
-	ctx, over := l.hurries.begin(ctx, key, patience(pass))
-	defer over()
 	if apierrors.IsConflict(pass.Err) {
 		return done(l.streaks.count(key, pass.Decision, time.Now()).repeats)
 	}

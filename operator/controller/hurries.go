@@ -12,49 +12,43 @@ import (
 // What is certain of a death is so only for a moment: as soon as the Pod's network is gone nobody refuses connections any more.
 const hurriedReportLimit = 500 * time.Millisecond
 
-// hurries end reports that the API server does not take while something has come up that their pass has not seen.
+// hurries tell passes under way of connections that broke after they had begun to look.
 type hurries struct {
-	mu sync.Mutex
-	// due are the clusters of which something has come up since their last look.
-	due map[types.NamespacedName]bool
-	// ends end the reports under way, at most one a cluster.
+	mu   sync.Mutex
 	ends map[types.NamespacedName]context.CancelFunc
 }
 
-func newHurries() *hurries {
-	return &hurries{due: map[types.NamespacedName]bool{}, ends: map[types.NamespacedName]context.CancelFunc{}}
-}
+func newHurries() *hurries { return &hurries{ends: map[types.NamespacedName]context.CancelFunc{}} }
 
-// look says that a cluster is being looked at: what comes up from now on may escape the look.
-func (h *hurries) look(key types.NamespacedName) {
+// watch gives a pass over a cluster, which has one at a time, a context that ends when it is to hurry.
+func (h *hurries) watch(ctx context.Context, key types.NamespacedName) (calm context.Context, over func()) {
+	calm, cancel := context.WithCancel(ctx)
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	delete(h.due, key)
-}
-
-// begin begins a report that may take as long as limit. It is over when over is called.
-func (h *hurries) begin(ctx context.Context, key types.NamespacedName, limit time.Duration) (hurried context.Context, over func()) {
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	if h.due[key] {
-		limit = min(limit, hurriedReportLimit)
-	}
-	hurried, cancel := context.WithTimeout(ctx, limit)
 	h.ends[key] = cancel
-	return hurried, func() {
-		cancel()
+	return calm, func() {
 		h.mu.Lock()
 		defer h.mu.Unlock()
 		delete(h.ends, key)
+		cancel()
 	}
 }
 
-// hurry says that something has come up. It does not block.
+// hurry lets the pass under way, if there is one, hurry. It does not block.
 func (h *hurries) hurry(key types.NamespacedName) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.due[key] = true
 	if end := h.ends[key]; end != nil {
-		time.AfterFunc(hurriedReportLimit, end)
+		end()
+	}
+}
+
+// limited is a context for a report: it ends after a time, and sooner if the pass is to hurry.
+func limited(ctx, calm context.Context, limit time.Duration) (context.Context, context.CancelFunc) {
+	ctx, cancel := context.WithTimeout(ctx, limit)
+	stop := context.AfterFunc(calm, func() { time.AfterFunc(hurriedReportLimit, cancel) })
+	return ctx, func() {
+		stop()
+		cancel()
 	}
 }
